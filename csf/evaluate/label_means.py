@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -102,7 +103,7 @@ class SampleDraws(Choice[TrialKey]):
     def __init__(self, store: ScoreStore, n_labels: int, metric: LabelMetric, n_draws: int, random_state: int) -> None:
         self.rows = list(store)
         self.n_draws, self.random_state = n_draws, random_state
-        self._units, self.coded = units_of(store, [CodedRow.of(row, store) for row in self.rows], n_labels)
+        self._units, self.coded = self._units_of(store, [CodedRow.of(row, store) for row in self.rows], n_labels)
         truth = LabelledSamples(self.units.is_pos, n_labels, metric)
         each = np.ones(truth.is_pos.size) if self.units.weight is None else self.units.weight
         self.gains = [truth.gains(np.argsort(row.codes, kind="stable")) * each for row in self.coded]
@@ -110,6 +111,11 @@ class SampleDraws(Choice[TrialKey]):
         n_units = self.units.copies.size
         self.weight = np.bincount(unit, weight, minlength=n_units)
         self.empty = np.bincount(unit, weight * truth.empty, minlength=n_units)
+
+    @staticmethod
+    def _units_of(store: ScoreStore, coded: list[CodedRow], n_labels: int) -> tuple[Units, list[CodedRow]]:
+        """Merge equal samples into units."""
+        return units_of(store, coded, n_labels)
 
     @property
     def units(self) -> Units:
@@ -178,3 +184,19 @@ class SampleDraws(Choice[TrialKey]):
             draws = np.flatnonzero(winners == at)
             sums[draws] = self.sums(at, left_out[:, draws])[found[at][0][draws], np.arange(draws.size)]
         return np.column_stack([sums, self.weight @ left_out])
+
+
+class EntrySampleDraws(SampleDraws):
+    """Draws whose units are the samples themselves: equal ones are not merged, so that all scores are known."""
+
+    @staticmethod
+    def _units_of(store: ScoreStore, coded: list[CodedRow], n_labels: int) -> tuple[Units, list[CodedRow]]:
+        return Units(store.truth, store.importance, store.samples, store.copies), coded
+
+    def on_parts(self, counts: Array) -> Iterator[tuple[Array, float]]:
+        """Choose a trial and its threshold on parts; return the scores of all entries and the threshold."""
+        tuned = [self.tuned(place, counts) for place in range(len(self.rows))]
+        for part, place in enumerate(np.array([values for _, values in tuned]).argmax(axis=0).tolist()):
+            score = self.rows[place].score
+            assert score is not None, "thresholds are tuned"
+            yield score, float(self.coded[place].thresholds[tuned[place][0][part]])

@@ -557,9 +557,10 @@ class LabelMetric:
         tables = [[weight @ (a & b) for b in (~found, found)] for a in (~truth, truth)]
         return float(self.of_tables(np.moveaxis(np.array(tables), 2, 0)))
 
-    def of_samples(self, truth: BoolArray, found: BoolArray) -> Array:
-        """Compute the F-beta of the labels of each sample."""
-        hits, missed, wrong = (cell.sum(axis=1) for cell in (truth & found, truth & ~found, ~truth & found))
+    def of_samples(self, truth: BoolArray, found: Array) -> Array:
+        """Compute the F-beta of the labels of each sample; labels may be found in part."""
+        cells = truth * found, truth * (1.0 - found), ~truth * found
+        hits, missed, wrong = (cell.sum(axis=1) for cell in cells)
         return _ratio_of(self.of_one.terms(), (hits, missed, wrong, 0.0), empty=self.empty or 0.0)
 
     def of_tables(self, tables: Array) -> Array:

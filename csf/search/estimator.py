@@ -573,8 +573,7 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier, Search
         Raises
         ------
         ValueError
-            If a single class beside a null class is limited, the metric is a mean over samples, or the held-out scores
-            have not been kept.
+            If a single class beside a null class is limited, or the held-out scores have not been kept.
 
         Notes
         -----

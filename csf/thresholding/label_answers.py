@@ -8,14 +8,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from csf._common.typing import Array, BoolArray, Costs, IntArray
+from csf.evaluate.assessment import n_draws_of
+from csf.evaluate.intervals import DrawnSums
 from csf.evaluate.resampling import EntryResampling
 from csf.thresholding.capacity import RankedAnswers, ScoreAnswers
-from csf.thresholding.evaluation import GivenAnswers, TableTerms
+from csf.thresholding.evaluation import AnswerTerms, GivenAnswers, TableTerms
 
 if TYPE_CHECKING:
     from csf.evaluate.draws import Units
     from csf.evaluate.intervals import DrawnErrors
+    from csf.evaluate.label_means import EntrySampleDraws
     from csf.evaluate.stores import Store
+    from csf.metrics.registry import LabelMetric
 
 
 class LabelAnswers(ScoreAnswers):
@@ -82,3 +86,62 @@ class LabelTerms(TableTerms):
     def drawn(self, answers: GivenAnswers, seed: int) -> DrawnErrors:
         """Draw the errors of the value, as if no limit moved with the rows."""
         return self.pairs.drawn(answers, seed)
+
+
+class SampleMeanCandidates(LabelCandidates):
+    """Trials and thresholds for a mean over samples, chosen again on parts of the samples."""
+
+    def __init__(self, draws: EntrySampleDraws, costs: Callable[[], Costs], labels: IntArray) -> None:
+        self.draws, self.costs, self.labels, self.units = draws, costs, labels, draws.units
+        self.weights_in = self.units.weights_in
+
+    def on_parts(self, counts: Array, first: int) -> Iterable[LabelAnswers]:
+        """Choose trials and thresholds on parts, see `csf.thresholding.evaluation.Candidates`."""
+        for score, threshold in self.draws.on_parts(counts):
+            yield LabelAnswers(score, threshold, self.units.is_pos, self.costs, self.labels)
+
+
+class SampleMeanTerms(AnswerTerms):
+    """Terms of a mean over samples; entries are the labels of a sample, then those of the next one."""
+
+    n_classes = n_answers = 2
+    unit = 1.0
+
+    def __init__(self, entries: Units | Store, labels: IntArray, metric: LabelMetric) -> None:
+        self.entries, self.labels, self.metric = entries, labels, metric
+        self.truth, self.n_labels = entries.truth.astype(np.int64), int(labels.max()) + 1
+
+    def _found(self, answers: GivenAnswers) -> Array:
+        """Compute how far each sample gets each label, of shape (n_samples, n_labels)."""
+        found = sum((share * (codes == 1) for codes, share in answers.parts), np.zeros(self.truth.size))
+        return found.reshape(-1, self.n_labels)
+
+    def _rows(self, answers: GivenAnswers, weight: Array) -> tuple[Array, Array]:
+        """Compute the value of each sample, and its weight."""
+        truth = self.truth.reshape(-1, self.n_labels) > 0
+        return self.metric.of_samples(truth, self._found(answers)), weight[:: self.n_labels]
+
+    def sums(self, answers: GivenAnswers, weight: Array) -> Array:
+        """Sum values and weights of samples, and by label the weights of those that have it and get it, or have it."""
+        values, weights = self._rows(answers, weight)
+        has = weight * self.truth
+        gets = has * self._found(answers).ravel()
+        by_label = [np.bincount(self.labels, part, self.n_labels) for part in (gets, has)]
+        return np.concatenate([[values @ weights, weights.sum()], *by_label])
+
+    def value(self, sums: Array) -> Array:
+        """Compute the mean over samples."""
+        return sums[..., 0] / sums[..., 1]
+
+    def captured(self, sums: Array, answer: int) -> float:
+        """Compute the share of the samples with a label that get it."""
+        gets, has = np.reshape(sums[2:], (2, -1))[:, answer]
+        return float(gets / has)
+
+    def drawn(self, answers: GivenAnswers, seed: int) -> DrawnErrors:
+        """Draw the errors of the value, as if no limit moved with the rows."""
+        units = self.entries
+        values, weights = self._rows(answers, units.weights_in(np.ones_like(units.copies)))
+        of_row = units.samples[:: self.n_labels]
+        by_unit = [np.bincount(of_row, part, units.copies.size) for part in (values * weights, weights)]
+        return DrawnSums(self.value, np.column_stack(by_unit), units.copies).bootstrap(n_draws_of(units.copies), seed)

@@ -7,7 +7,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -25,7 +25,7 @@ from csf.evaluate import MAX_BYTES, Candidate, kept, mean_assessment
 from csf.evaluate.assessment import n_draws_of
 from csf.evaluate.choices import decisions
 from csf.evaluate.draws import Units
-from csf.evaluate.label_means import LabelledSamples, SampleDraws
+from csf.evaluate.label_means import EntrySampleDraws, LabelledSamples, SampleDraws
 from csf.metrics import get_constraint
 from csf.metrics.registry import LabelMetric, constraint_of_truth, get_label_metric, values_of_tables
 from csf.metrics.trials import nothing_worked
@@ -59,7 +59,13 @@ from csf.thresholding.capacity import LabelReviews, NamedCapacities
 from csf.thresholding.curve import ValuedCurve, sweep
 from csf.thresholding.evaluation import Evaluation
 from csf.thresholding.exact_tests import ScoredSamples
-from csf.thresholding.label_answers import LabelAnswers, LabelCandidates, LabelTerms
+from csf.thresholding.label_answers import (
+    LabelAnswers,
+    LabelCandidates,
+    LabelTerms,
+    SampleMeanCandidates,
+    SampleMeanTerms,
+)
 from csf.thresholding.rule import ThresholdRule
 from csf.trainers import Prepared
 
@@ -282,12 +288,15 @@ class SampleMeansResult(LabelsResult):
     n_labels: int
     aim: LabelMetric
 
-    def capacity(self, at_most: Any, names: list[Label], assessment: Assessment) -> NoReturn:
-        """Raise an error: capacities are those of pairs of a sample and a label."""
-        raise ValueError(
-            f"the value of limits is estimated for pairs of a sample and a label, and {self.aim.name!r} is a mean over "
-            "samples: use metric='f1_micro' or 'f1_macro'; predict(X, at_most={label: n}) keeps limits"
-        )
+    def evaluation(self, seed: int, review: Review | None = None) -> Evaluation:
+        """Return what evaluates the answers by the winner's score, within limits by label."""
+        known, store = self.held_out_answers, self._judged_store
+        labels = np.tile(self.order, store.is_pos.size // self.order.size)
+        answers = LabelAnswers(known.rank, known.least, known.truth, known.costs, labels)
+        draws = EntrySampleDraws(store, self.n_labels, self.aim, n_draws_of(store.copies), seed)
+        candidates = SampleMeanCandidates(draws, known.costs, labels)
+        terms, part_terms = (SampleMeanTerms(entries, labels, self.aim) for entries in (store, draws.units))
+        return Evaluation(answers, terms, candidates, part_terms, seed)
 
     def curve(self) -> ValuedCurve:
         """Return all thresholds on the winner's held-out scores, with the mean over samples at each."""
