@@ -505,10 +505,10 @@ def _threshold_lines(
     lines = [f"predict {positive} where {options.score}{of} {side} {each:.6g}" for of, each in named.items()]
     texts = [
         facts.on_one_line(facts.expected),
-        f"on these rows: {facts.worth(facts.estimates[-1])[0]}",
+        str(facts.worth(facts.estimates[-1])[0]),
         facts.stands_for,
     ]
-    texts += facts.certificates or [f"on these rows: {facts.demanded(kept)}" for kept in facts.demands]
+    texts += facts.certificates or [str(facts.demanded(kept)) for kept in facts.demands]
     return [*lines, *(f"  {text}" for text in texts if text)]
 
 

@@ -191,8 +191,18 @@ class Facts:
             what = f"to expect on new data: out-of-fold, without what choosing among {search.n_trials_} trials adds"
             ends = search.score_interval_
             rows.append(Estimate("cross-validated", "to expect on new data", corrected, ends, what))
-        what, where = "on the samples that chose trial and threshold: optimistic", "out-of-fold, the largest of many"
-        return [*rows, Estimate("out-of-fold", where, search.best_score_, (np.nan, np.nan), what)]
+        what = "on the samples that chose trial and threshold: optimistic"
+        return [
+            *rows,
+            Estimate(
+                "out-of-fold", f"{self._where_chosen}, the largest of many", search.best_score_, (np.nan, np.nan), what
+            ),
+        ]
+
+    @property
+    def _where_chosen(self) -> str:
+        """Which samples chose the winner."""
+        return "out-of-fold" if getattr(self.search, "n_splits_", 1) else "on these samples"
 
     @property
     def expected(self) -> Estimate:
@@ -229,7 +239,7 @@ class Facts:
         if getattr(search, "stop_reason_", "").endswith(OUT_OF_BAG):  # a search for each label has one each
             judged = "Judged on out-of-bag scores"
         chosen = "" if search.n_trials_ == 1 else f"; corrected for the choice among {search.n_trials_} trials"
-        rarest = "" if self.rarest is None else f", with {self.rarest} samples of the rarer side"
+        rarest = "" if self.rarest is None else f", with {self.rarest} samples of the rarer class"
         return (
             f"{judged}{rarest}{chosen}. The interval is for all data of this kind; a small test set varies "
             f"more.{self._doubt}"
@@ -357,11 +367,11 @@ class Facts:
         """Which rows constrained values are of."""
         rows = {test.rows for test in self.promises.values()}
         named = {HELD_BACK: "on calibration data", GIVEN: "on these scores", CROSS_FITTED: f"out-of-fold ({CAVEAT})"}
-        return named.get("".join(rows), "out-of-fold")
+        return named.get("".join(rows), self._where_chosen)
 
     def demanded(self, kept: Kept) -> Fact:
         """Describe a constrained value."""
-        verdict = "holds" if kept.holds else "does not hold"
+        verdict = "holds" if kept.holds else "is not certified" if self.promises else "does not hold"
         return Fact(f"{kept.value:.3f}", f"{kept.part.name} {self.rows_of_demands}: {kept.part} {verdict}")
 
     @property

@@ -521,10 +521,10 @@ def test_rules_of_features_without_names_are_those_of_their_numbers(ok, tmp_path
 def test_rules_of_other_models_are_decisions_on_their_scores(options, base, ok, tmp_path):
     path = tmp_path / "rule.json"
     text = ok("search", "iris:1", "--trials", 3, "--cv", 3, "--no-rivals", *options, "--rule", path)
-    rule = json.loads(path.read_text(encoding="utf-8"))
+    scored = json.loads(path.read_text(encoding="utf-8"))["rule"]["estimator"]
     assert f"rule: {path}" in text
-    assert rule["reads"] in ("predict_proba", "decision_function")
-    assert base is None or (rule["base"], len(rule["classes"])) == (base, 2)
+    assert scored["reads"] in ("predict_proba", "decision_function")
+    assert base is None or (scored["base"], len(scored["classes_"])) == (base, 2)
 
 
 def test_checks_are_printed_with_codes_that_can_be_muted(ok, error_of, tmp_path):

@@ -32,7 +32,7 @@ def test_search_and_predict(ok, people, tmp_path):
     winner = json.loads(files["all.json"].read_text())["winner"]
     assert set(winner["segments"]) == {"f", "m"}
     rule = json.loads(files["rule.json"].read_text())
-    assert rule["by"] == "sex"
+    assert rule["rule"]["thresholds"]["segments"]["by"] == "sex"
     assert "Segments by sex" in files["report.html"].read_text()
     written = pd.read_csv(io.StringIO(ok("predict", files["model.skops"], people)))
     frame = pd.read_csv(people)

@@ -84,7 +84,7 @@ def test_a_certificate_names_the_classes_for_the_rival_too(run, triage, tmp_path
     assert err.startswith("csf: warning: no rule certifies recall[urgent] >= 0.95 with confidence 0.9 (")
     assert err.count("\n") == 1
     assert "tuned rule, equal weights: left out, no rule certifies recall[urgent] >= 0.95" in text
-    assert " recall[urgent] on calibration data: recall[urgent] >= 0.95 does not hold\n" in text
+    assert " recall[urgent] on calibration data: recall[urgent] >= 0.95 is not certified\n" in text
     told = json.loads((tmp_path / "all.json").read_text(encoding="utf-8"))["winner"]
     assert (told["feasible"], told["guarantee"]["holds"]) == (False, False)
     assert "Do not use it as it is." in text

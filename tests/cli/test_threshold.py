@@ -49,7 +49,7 @@ def test_groups_weights_certificates_and_a_page(scores, ok, tmp_path):
         *("threshold", path, *options, "--group", "customer", "--sample-weight", "weight"),
         *("--constraint", "precision >= 0.5", "--report", page),
     )
-    assert " precision out-of-fold: precision >= 0.5 holds" in said
+    assert " precision on these samples: precision >= 0.5 holds" in said
     assert page.exists()
     said = ok("threshold", path, *options, "--constraint", "precision >= 0.5", "--confidence", "0.8")
     assert "precision >= 0.5 holds with confidence 0.8" in said
