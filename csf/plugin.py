@@ -20,7 +20,7 @@ from csf._common.sklearn import is_pairwise, pass_on_features, routing_enabled, 
 from csf._common.typing import Array, Estimator, Folding, IntArray, Keywords, Label, RandomState_, Samples
 from csf._common.validation import check_choice, check_grid, check_labels, check_n_jobs, check_samples
 from csf.data.costs import CostChannel, cost_channel, takes_weights
-from csf.data.folds import Fold, Task, bound_share, drop_weightless, pool_held_out, read_groups
+from csf.data.folds import Task, drop_weightless, pool_held_out, read_groups
 from csf.data.labels import Labels, read_classes, read_labels
 from csf.data.responses import (
     DECISION_FIRST,
@@ -35,7 +35,7 @@ from csf.metrics.concave import Concave
 from csf.metrics.profile import ErrorProfile
 from csf.metrics.registry import aim, for_classes, positive_class
 from csf.search.config import SearchConfig, SearchEffort, check_base
-from csf.search.planning import run_search
+from csf.search.planning import plan_in_memory, run_search
 from csf.search.problems.base import FittedBase
 from csf.search.problems.binary import (
     THRESHOLD,
@@ -67,9 +67,10 @@ from csf.thresholding.rule import ThresholdClassifier, ThresholdRule, base_has
 from csf.trainers import Prepared
 
 if TYPE_CHECKING:
+    from csf.data.folds import ClassShares
     from csf.evaluate import Assessment
     from csf.metrics.constraints import Constraint
-    from csf.search.plan import Plan
+    from csf.search.plan import MemoryPlan
     from csf.search.training import Evaluator
     from csf.thresholding.linear_rule import Calibrator, ClassProbabilityRule
     from csf.trainers.base import Trainer, Training
@@ -84,7 +85,7 @@ __all__ = [
 # ---------------------------------------------------------------- searches of one trial
 
 
-def plain_plan(plan: Plan, methods: Sequence[str]) -> Plan:
+def plain_plan(plan: MemoryPlan, methods: Sequence[str]) -> MemoryPlan:
     """Return a plan whose trainings get the user's weights where bases take them, with scores of the first method."""
     # Nothing is trained on the splits where the base is fitted already.
     splits = [] if isinstance(plan.bases[0], FrozenEstimator) else plan.splits
@@ -112,16 +113,15 @@ class ThresholdProblem(BinaryProblem):
     model: PooledThresholdClassifier
     searches_costs = False
 
-    def studies(self, config: SearchConfig, folds: list[Fold], efforts: Sequence[SearchEffort]) -> list[Any]:
+    def studies(self, config: SearchConfig, shares: ClassShares, efforts: Sequence[SearchEffort]) -> list[Any]:
         """Create a study of one trial for each setting."""
-        pos = bound_share(folds, on_train=False)
-        return [study_of_equal_costs(config, pos) for _ in efforts]
+        return [study_of_equal_costs(config, shares.pos) for _ in efforts]
 
-    def extended(self, config: SearchConfig, plan: Plan) -> Plan:
+    def extended(self, config: SearchConfig, plan: MemoryPlan) -> MemoryPlan:
         """Return the plan with trainings that get the user's weights where the base takes them."""
         return plain_plan(plan, self.model._response_methods())
 
-    def conclude(self, config: SearchConfig, plan: Plan, store: Any, stopped: str | None) -> ThresholdResult:
+    def conclude(self, config: SearchConfig, plan: MemoryPlan, store: Any, stopped: str | None) -> ThresholdResult:
         """Calibrate the scores of each setting and choose its threshold; return the result of the best setting."""
         calibrators = {row.key: self._calibrated(config, store, row) for row in list(store)}
         best = min(store, key=attrgetter("rank"))
@@ -163,7 +163,7 @@ class RuleProblem(MulticlassProblem):
     model: PlugInClassifier
     searches_costs = False
 
-    def extended(self, config: SearchConfig, plan: Plan) -> Plan:
+    def extended(self, config: SearchConfig, plan: MemoryPlan) -> MemoryPlan:
         """Return the plan with trainings that get the user's weights where the base takes them."""
         truth, weight, _ = pool_held_out(plan.folds)
         missing = np.bincount(truth, weight, self.labels.classes.size) <= 0.0
@@ -179,7 +179,7 @@ class RuleProblem(MulticlassProblem):
         margins = method_once_fitted(config.base, self.model._response_methods()) != "predict_proba"
         return MulticlassEvaluator(self.metric, self.labels.classes.size, margins=margins, tune=True)
 
-    def conclude(self, config: SearchConfig, plan: Plan, store: Any, stopped: str | None) -> MulticlassResult:
+    def conclude(self, config: SearchConfig, plan: MemoryPlan, store: Any, stopped: str | None) -> MulticlassResult:
         """Return the result of the setting whose tuned rule is best."""
         searched = SearchRecord.of_plan(plan, config, store, stopped)
         tuned = {(trial.setting, trial.number): self.metric.value(np.array(trial.tuned)) for trial in searched.trials}
@@ -297,7 +297,8 @@ class PooledThresholdClassifier(ThresholdClassifier):
         config = self._config(problem.labels, codes.size, cv)
         pairwise = is_pairwise(self) and not isinstance(config.base, FrozenEstimator)
         task = Task(X, codes, weight, params, problem.labels, groups, pairwise)
-        found, rule, _ = run_search(self, config, problem, task, Prepared())
+        plan = plan_in_memory(self, config, problem, task, Prepared())
+        found, rule, *_ = run_search(config, problem, plan, search=self)
         self._forget()
         self._rule = replace(rule, estimator=self.base) if self._is_prefit() else rule
         self.best_params_, self.classes_, self.estimator_ = found.params, problem.labels.classes, self._rule.estimator

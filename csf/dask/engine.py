@@ -23,6 +23,7 @@ from csf.dask.collections import (
     HURRY,
     ChangedRows,
     DaskData,
+    LostWorkers,
     RawPart,
     Survey,
     is_frame,
@@ -32,10 +33,19 @@ from csf.dask.collections import (
 )
 from csf.data.costs import costs_by_code, own_class_weights
 from csf.data.labels import Labels
-from csf.data.responses import NATURAL_THRESHOLDS, above, positive_score, response_method
+from csf.data.responses import NATURAL_THRESHOLDS, above, gives_log_odds, positive_score, response_method
 from csf.distributed.counts import OfPart, OfResults, PartedScores, PartScores, Result, score_of
 from csf.distributed.encoding import Encoding, encoder_of, rows_of_categories
-from csf.distributed.engine import MOST_COLLECTED, Engine, FoldTotals, Job, hash_folds, sample_shares
+from csf.distributed.engine import (
+    MOST_COLLECTED,
+    Engine,
+    FoldTotals,
+    Job,
+    LocalModel,
+    RowCostData,
+    hash_folds,
+    sample_shares,
+)
 from csf.distributed.newton import (
     Answer,
     LinearModel,
@@ -75,6 +85,8 @@ class DaskBase(ABC):
     """Training of one kind of base on Dask collections; ``method`` of its models gives the scores."""
 
     method: str
+    # Whether several classes without a null class can be learnt.
+    takes_classes: bool = True
 
     @property
     def own_cut(self) -> float:
@@ -88,10 +100,6 @@ class DaskBase(ABC):
     @abstractmethod
     def check(self, base: Estimator) -> None:
         """Raise a ValueError where the base has parameters that are not supported."""
-
-    @abstractmethod
-    def check_classes(self, classes: Array) -> None:
-        """Raise a ValueError where the base is not trained on several classes without a null class."""
 
     def moments(self, part: RawPart) -> dict[int, Moments]:
         """Compute the moments of each fold for scalers; raise a TypeError or ValueError for unsuitable samples."""
@@ -133,6 +141,7 @@ class LinearBase(DaskBase):
     """
 
     method = "decision_function"
+    takes_classes = False
 
     def __init__(self, scaled: bool = False, encoder: ColumnTransformer | None = None) -> None:
         self.scaled, self.encoder = scaled or encoder is not None, encoder
@@ -157,14 +166,6 @@ class LinearBase(DaskBase):
     def check(self, base: Estimator) -> None:
         """See `DaskBase.check`."""
         LinearProblem.of(last_step(base)[1])
-
-    def check_classes(self, classes: Array) -> None:
-        """See `DaskBase.check_classes`."""
-        raise ValueError(
-            "Only binary classification is supported on Dask by LinearSVC and LogisticRegression. The type of the "
-            f"target is multiclass with {classes.size} classes. Use DaskXGBClassifier or DaskLGBMClassifier, "
-            "csf.CostSearch on a sample in memory, or one class against the rest: y == label"
-        )
 
     def moments(self, part: RawPart) -> dict[int, Moments]:
         """See `DaskBase.moments`."""
@@ -303,9 +304,6 @@ class BoostingBase(DaskBase):
                 f"{type(base).__name__} trains on a cluster, and there is none; start one, e.g. "
                 "distributed.Client(), before the search"
             ) from None
-
-    def check_classes(self, classes: Array) -> None:
-        """See `DaskBase.check_classes`."""
 
     def train(self, jobs: Sequence[Job], data: DaskData, found: Survey, labels: Labels) -> list[Training | Exception]:
         """See `DaskBase.train`."""
@@ -491,15 +489,16 @@ class DaskEngine(Engine):
         """Classes of the labels."""
         _, classes = check_labels(self.found.labels)
         if classes.size > 2 and self._positive is None and self.data.costs is None:
-            for kind in self.kinds:
-                kind.check_classes(classes)
+            if not all(kind.takes_classes for kind in self.kinds):
+                raise ValueError(
+                    "Only binary classification is supported on Dask by LinearSVC and LogisticRegression. The type of "
+                    f"the target is multiclass with {classes.size} classes. Use DaskXGBClassifier or "
+                    "DaskLGBMClassifier, csf.CostSearch on a sample in memory, or one class against the rest: "
+                    "y == label"
+                )
             return Labels(classes, None)
         positive = check_pos_label(classes, self.found.count(classes), self._positive)
         return Labels(classes, classes[classes != positive][0])
-
-    def hurry(self) -> None:
-        """Wait only as long as it takes to detect that all workers are gone."""
-        self._known = replace(self._known, patience=HURRY)
 
     @property
     def identity(self) -> object:
@@ -527,15 +526,19 @@ class DaskEngine(Engine):
         """See `Engine.entries`."""
         return self._scores([]).few.reduced(PartScores._make, _joined)
 
-    def cost_sums(self, powers: Sequence[float]) -> Array:
-        """See `Engine.cost_sums`."""
+    @property
+    def row_costs(self) -> RowCostData | None:
+        """See `csf.distributed.RowCostData`."""
+        costs = self.data.costs
+        return None if costs is None else RowCostData(costs, _are_log_odds, self._cost_sums, self._entry_costs)
+
+    def _cost_sums(self, powers: Sequence[float]) -> Array:
         of_part = partial(_cost_sums, pos_label=self.labels.positive, powers=powers)
         sums = self._known.reduced(of_part, partial(np.sum, axis=0))
         self._scales = stake_scales(sums, powers)
         return sums
 
-    def entry_costs(self) -> CostTable:
-        """See `Engine.entry_costs`."""
+    def _entry_costs(self) -> CostTable:
         return (self._sampled or self._known).reduced(_held_out_costs, CostTable.joined)
 
     def most_jobs(self, n_folds: int) -> int:
@@ -555,6 +558,34 @@ class DaskEngine(Engine):
             trained |= zip(at, kind.train([jobs[k] for k in at], data, self.found, self.labels))
         return [_tagged(kind, trained[k]) for k, kind in enumerate(kinds)]
 
+    def refit(self, job: Job, *, interrupted: bool) -> Training | Exception:
+        """Train the winner on everything; its model is an object of the base's class."""
+        trained = self._retrained(job) if interrupted else self.train([job])[0]
+        if isinstance(trained, Exception):
+            return trained
+        kind, model = trained.model
+        return trained._replace(model=kind.fitted(job.base, model, self.data.feature_names, self.labels))
+
+    def _retrained(self, job: Job) -> Training | Exception:
+        """Train after Ctrl-C, which may have ended all workers, in this process if necessary."""
+        # As long as it takes to detect that all workers are gone.
+        self._known = replace(self._known, patience=HURRY)
+        try:
+            return self.train([job])[0]
+        except LostWorkers as lost:
+            from dask import config
+
+            try:
+                with config.set(scheduler="threads"):
+                    return self.train([job])[0]
+            except Exception as error:  # what was persisted was lost with the workers
+                raise lost from error
+
+    def local(self, base: Estimator, model: Estimator) -> LocalModel:
+        """See `Engine.local`."""
+        kind = self._kind(base)
+        return LocalModel(kind.local(model), kind.method)
+
     def _kind(self, base: Estimator) -> DaskBase:
         """Return how a base is trained."""
         made = base_kind(base)
@@ -569,6 +600,10 @@ class DaskEngine(Engine):
     def _scores(self, scorers: list[Scorer]) -> _DaskScores:
         held = _HeldOutScores(scorers, self.labels)
         return _DaskScores(self._known, held, self.found.n_folds, self._sampled)
+
+
+def _are_log_odds(base: Estimator) -> bool:
+    return gives_log_odds(base_kind(base).in_memory(base))
 
 
 def _tagged(kind: DaskBase, trained: Training | Exception) -> Training | Exception:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
@@ -21,7 +20,6 @@ from csf._common.typing import Array, Estimator, Keywords, Samples, Values
 from csf._common.validation import warn_of_order
 from csf.dask.collections import (
     DaskData,
-    LostWorkers,
     RawPart,
     check_labels_given,
     is_array,
@@ -32,9 +30,9 @@ from csf.dask.collections import (
 from csf.dask.engine import DaskEngine, base_kind, base_kinds
 from csf.data.costs import check_class_weight
 from csf.data.labels import Labels
-from csf.data.responses import gives_log_odds
-from csf.distributed.engine import check_folds, local_search, without_options_of_memory
-from csf.distributed.kinds import engine_search, rule_in_memory
+from csf.distributed.engine import check_folds
+from csf.distributed.local import local_search, without_options_of_memory
+from csf.distributed.plan import search_on
 from csf.metrics import get_confusion_metric, get_metric
 from csf.metrics.profile import ErrorProfile
 from csf.metrics.registry import metric_of
@@ -54,7 +52,7 @@ from csf.search.estimator import CostSearch
 from csf.search.fitted import FittedSearch, class_attributes
 from csf.search.loop import Deadline
 from csf.search.planning import seeded_models, with_setting
-from csf.search.supports import CLASSES, CLUSTER, ROW_COSTS
+from csf.search.supports import CLASSES
 from csf.thresholding.base import DecisionRule
 from csf.thresholding.linear_rule import MulticlassRule
 from csf.thresholding.rule import ThresholdRule, base_has
@@ -63,10 +61,8 @@ if TYPE_CHECKING:
     from dask.array import Array as DaskArray
 
     from csf.dask.collections import Column
-    from csf.distributed.engine import EngineSearch
     from csf.search.config import Model
     from csf.thresholding.row_costs import RowCostRule
-    from csf.trainers.base import Training
 
 # ---------------------------------------------------------------- lazy predictions
 
@@ -389,9 +385,7 @@ class DaskCostSearch(FittedSearch, ClassifierMixin, MetaEstimatorMixin, BaseEsti
         self._forget()
         require_dask()
         config, of_rows = SearchConfig.of(self), given_costs(self.metric, costs)
-        CLUSTER.check(config)
-        if of_rows is not None:
-            ROW_COSTS.check(config)
+        deadline = Deadline.of(config.time_limit)
         for model in config.models:
             base_kind(model.base).check(model.base)  # before it is cloned, which some bases cannot be
         random_state = None if config.random_state is None else check_random_state(config.random_state)
@@ -400,26 +394,17 @@ class DaskCostSearch(FittedSearch, ClassifierMixin, MetaEstimatorMixin, BaseEsti
         data = _with_costs(DaskData(X, y, sample_weight, folds, check_folds(config.cv), seed), of_rows, costs)
         checksum = config.checkpoint is not None
         engine = DaskEngine(data, *base_kinds(bases), pos_label=config.pos_label, checksum=checksum)
-        settings = [setting for each in models for setting in each.named_settings]
-        options: Keywords = {"models": models if len(models) > 1 else None, "fast": models[0].effort is FAST}
-        # The labels, which say what kind of search it is, are those of the first pass.
-        options["deadline"] = Deadline.of(config.time_limit)
-        options |= {"labels": engine.labels, "costs": data.costs}
-        in_memory = [base_kind(each.base).in_memory(each.base) for each in models if data.costs is not None]
-        options["likely"] = all(map(gives_log_odds, in_memory))
-        search = engine_search(engine, bases, settings, config, **options)
-        found, start = search.run(), time.perf_counter()
-        fitted, rule = _refitted(search, engine, found) if config.refit else (None, None)
+        plan, _, (found, rule, seconds, model) = search_on(engine, config, models, bases, deadline=deadline)
         # All at once, at the end: a fit that fails on its way leaves a search that is not fitted.
         self._publish(found, rule)
         vars(self).update(class_attributes(engine.labels))
-        self.class_count_, self.counted_cuts_ = engine.found.count(self.classes_), list(search.trainer.counted)
+        self.class_count_, self.counted_cuts_ = engine.found.count(self.classes_), plan.counted
         self.max_sample_weight_ = None if sample_weight is None else float(engine.found.table["largest"].max())
         self.n_features_in_ = data.n_features
         if data.feature_names is not None:
             self.feature_names_in_ = data.feature_names
-        if fitted is not None:
-            self.best_estimator_, self.refit_time_ = fitted, time.perf_counter() - start
+        if model is not None:
+            self.best_estimator_, self.refit_time_ = model, seconds
         return self
 
     def __getattr__(self, name: str) -> Any:
@@ -579,30 +564,3 @@ def _with_costs(data: DaskData, costs: RowCosts | None, given: Mapping[str, Any]
         return data
     columns = {name: each for name, each in given.items() if not isinstance(each, Real | NoneType)}
     return replace(data, costs=costs.remembering(given), given=columns)
-
-
-def _refitted(search: EngineSearch, engine: DaskEngine, found: Any) -> tuple[Estimator, DecisionRule]:
-    """Train the winner on everything; return it, and the rule that predicts with it in memory."""
-    labels, base = engine.labels, search.bases[found.winner.setting]
-    kind, model = _trained_on_everything(search, engine, found).model
-    fitted = kind.fitted(base, model, engine.data.feature_names, labels)
-    return fitted, rule_in_memory(search, found, kind.local(fitted), labels, kind.method)
-
-
-def _trained_on_everything(search: EngineSearch, engine: DaskEngine, found: Any) -> Training:
-    """Train the winner; after Ctrl-C, which may have ended all workers, in this process if necessary."""
-    interrupted = found.stop_reason.startswith("interrupted")
-    if interrupted:
-        engine.hurry()
-    try:
-        return search.train_on_everything(found)
-    except LostWorkers as lost:
-        if not interrupted:
-            raise
-        from dask import config
-
-        try:
-            with config.set(scheduler="threads"):
-                return search.train_on_everything(found)
-        except Exception as error:  # what was persisted was lost with the workers
-            raise lost from error

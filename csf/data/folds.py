@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Self
+from typing import Any, Protocol, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -375,6 +375,40 @@ def bound_share(folds: list[Fold], *, on_train: bool) -> float:
             f"class of {total:g} in all; both classes are needed. Use a stratified splitter"
         )
     return positive / total
+
+
+class ClassShares(Protocol):
+    """Shares of the classes that studies begin with."""
+
+    @property
+    def pos(self) -> float:
+        """Share of positives in what the bounds read."""
+        ...
+
+    @property
+    def class_shares(self) -> Array:
+        """Share of each class among all rows."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class FoldShares:
+    """Shares of the classes of a task and its folds, whose held-out or training parts the bounds read."""
+
+    folds: list[Fold]
+    on_train: bool = False
+
+    @property
+    def pos(self) -> float:
+        """See `bound_share`."""
+        return bound_share(self.folds, on_train=self.on_train)
+
+    @property
+    def class_shares(self) -> Array:
+        """Share of each class among all samples."""
+        task = self.folds[0].task
+        totals = np.bincount(task.codes, task.weight, task.user_labels.classes.size)
+        return totals / totals.sum()
 
 
 def first_repeat(splits: Sequence[tuple[IntArray, IntArray]]) -> int:

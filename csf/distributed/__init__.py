@@ -11,22 +11,27 @@ from csf.distributed.counts import (
     counted_cut,
     own_decision,
 )
-from csf.distributed.engine import Engine, EngineSearch, FoldTotals, Job, MemoryEngine, hash_folds
+from csf.distributed.engine import Engine, FoldTotals, Job, LocalModel, MemoryEngine, RowCostData, hash_folds
+from csf.distributed.plan import EngineOutcome, EnginePlan, search_on
 
 __all__ = [
     "Bins",
     "CountedCut",
     "Engine",
-    "EngineSearch",
+    "EngineOutcome",
+    "EnginePlan",
     "FoldTotals",
     "Job",
+    "LocalModel",
     "MemoryEngine",
     "MemoryScores",
     "PartScores",
     "PartedScores",
     "Quantiles",
+    "RowCostData",
     "Scored",
     "counted_cut",
     "hash_folds",
     "own_decision",
+    "search_on",
 ]

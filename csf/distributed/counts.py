@@ -334,15 +334,15 @@ class Scored(ABC):
             One bin for each distinct score, ascending.
         """
 
-    def collected(self) -> Array:
-        """Return all scores, in the order of `Engine.entries`; called only if the engine gives these entries.
+    def collected(self) -> Array | None:
+        """Return all scores, in the order of `Engine.entries`, if the engine gives these entries.
 
         Returns
         -------
-        ndarray of shape (n_entries,)
-            Scores.
+        ndarray of shape (n_entries,) or None
+            Scores; ``None`` (the default) where they stay where they are.
         """
-        raise TypeError(f"{type(self).__name__} keeps its scores where they are; write collected to have them here")
+        return None
 
 
 class PartScores(NamedTuple):

@@ -1,56 +1,25 @@
-"""Interface of engines, the engine in memory, and the search over an engine."""
+"""Interface of engines, and the engine in memory."""
 
 from __future__ import annotations
 
-import time
-import traceback
 from abc import ABC, abstractmethod
-from collections.abc import Generator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import wraps
-from math import log
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin
 
-from csf._common.messages import warn
-from csf._common.sklearn import clone, options_of, trained
-from csf._common.typing import Array, Costs, Estimator, IntArray, Keywords, Params, Samples
+from csf._common.sklearn import clone, trained
+from csf._common.typing import Array, Costs, Estimator, IntArray, Samples
 from csf._common.validation import check_count, check_fraction
-from csf.data.costs import cost_sample_weight, costs_by_code
-from csf.data.responses import above, natural_threshold, positive_score
-from csf.distributed.counts import CountedCut, MemoryScores, PartScores, Scored, counted_cut, own_decision
-from csf.evaluate import ScoreRow, ScoreStore
-from csf.evaluate.choices import decisions
-from csf.metrics.profile import ErrorProfile
-from csf.metrics.trials import known_hull, outcome
-from csf.search.config import (
-    FAST,
-    SLOW,
-    Model,
-    RaceStep,
-    SearchConfig,
-    SearchEffort,
-    chooser_of,
-    numbered,
-    steps_of_models,
-)
-from csf.search.estimator import CostSearch
-from csf.search.loop import Deadline, SearchLoop
-from csf.search.planning import open_checkpoint
-from csf.search.problems.binary import conclude, make_studies
-from csf.search.problems.results import SearchRecord, SearchResult, reason_of
-from csf.search.selection import Race, races
-from csf.search.training import BatchTrainer, HeldOutPredictions, TrainedTrial, Work
+from csf.data.costs import cost_sample_weight
+from csf.data.labels import Labels
+from csf.data.responses import above, natural_threshold, positive_score, response_method
+from csf.distributed.counts import MemoryScores, PartScores, Scored
 from csf.trainers.base import Training
 
 if TYPE_CHECKING:
-    from csf.data.labels import Labels
-    from csf.metrics.base import Metric
-    from csf.metrics.row_costs import CostTable
-    from csf.metrics.trials import CompleteFields, Trial
-    from csf.thresholding.base import DecisionRule
+    from csf.metrics.row_costs import CostTable, RowCosts
 
 # ---------------------------------------------------------------- the contract
 
@@ -116,6 +85,12 @@ class FoldTotals:
         held_out = self.weight[:-1].sum(axis=0)
         return float(held_out[1] / held_out.sum())
 
+    @property
+    def class_shares(self) -> Array:
+        """Share of each class among all samples."""
+        totals = self.trained_on(None)
+        return totals / totals.sum()
+
     def trained_on(self, fold: int | None) -> Array:
         """Return the weight of negatives and positives, or of each class, that a fold trains on.
 
@@ -172,7 +147,7 @@ class Job:
     starts : sequence, default=()
         States of earlier trainings of the same base and fold, the nearest first; on everything, those of a fold.
     power : float, default=0.0
-        With costs of rows, rows weigh besides by this power of what is at stake in them, see `Engine.cost_sums`.
+        With costs of rows, rows weigh besides by this power of what is at stake in them, see `RowCostData`.
     """
 
     base: Estimator
@@ -180,6 +155,36 @@ class Job:
     costs: Costs
     starts: Sequence[object] = ()
     power: float = 0.0
+
+
+class LocalModel(NamedTuple):
+    """Classifier in memory with the predictions of a model of an engine, and the method that gives its scores."""
+
+    estimator: Estimator
+    method: str | None
+
+
+class RowCostData(NamedTuple):
+    """Costs of rows that an engine reads.
+
+    Parameters
+    ----------
+    costs : RowCosts
+        What is known of them where predictions are made.
+    are_log_odds : callable
+        ``are_log_odds(base)`` says whether the scores of a base are log-odds or probabilities.
+    sums : callable
+        ``sums(powers)`` returns `csf.metrics.row_costs.cost_sums` of all rows. It is called once, before the first
+        training; the first power is 0. Jobs with one of the powers then weigh rows by
+        `csf.metrics.row_costs.stake_weights`, with the scale that keeps the sum of the weights.
+    of_entries : callable
+        ``of_entries()`` returns what the rows of `Engine.entries` cost, in their order.
+    """
+
+    costs: RowCosts
+    are_log_odds: Callable[[Estimator], bool]
+    sums: Callable[[Sequence[float]], Array]
+    of_entries: Callable[[], CostTable]
 
 
 class Engine(ABC):
@@ -206,9 +211,15 @@ class Engine(ABC):
     identity : object
         What distinguishes these data and folds from others, for checkpoints: plain values such as checksums or the
         names of files and columns, the same in every process.
+    labels : Labels
+        The classes; 0 and 1 by default.
+    row_costs : RowCostData or None
+        Costs of rows, where these are the metric and the engine reads them.
     """
 
     identity: object = None
+    labels: Labels = Labels(np.arange(2), 0)
+    row_costs: RowCostData | None = None
 
     @abstractmethod
     def totals(self) -> FoldTotals:
@@ -232,10 +243,10 @@ class Engine(ABC):
         Returns
         -------
         list of Training or Exception
-            One for each job, in their order: the model (anything that `scores` takes, and for the job of everything
-            the model for the user), its ``state`` (small arrays, numbers and tuples of these that a later training of
-            the same fold may start from, or ``None``) and its relative duality ``gap``, where it is known; or the
-            exception of the training. Errors that would affect every training are raised.
+            One for each job, in their order: the model (anything that `scores` takes), its ``state`` (small arrays,
+            numbers and tuples of these that a later training of the same fold may start from, or ``None``) and its
+            relative duality ``gap``, where it is known; or the exception of the training. Errors that would affect
+            every training are raised.
         """
 
     def most_jobs(self, n_folds: int) -> int:
@@ -267,28 +278,39 @@ class Engine(ABC):
         """
         return None
 
-    def cost_sums(self, powers: Sequence[float]) -> Array:
-        """Return sums over all rows of what they cost, where the metric is costs of rows.
-
-        It is called once, before the first training. Jobs with one of the powers then weigh rows by
-        `csf.metrics.row_costs.stake_weights`, with the scale that keeps the sum of the weights. By default an engine
-        has no costs of rows.
+    def refit(self, job: Job, *, interrupted: bool) -> Training | Exception:
+        """Train the winner on everything, by default like any other job.
 
         Parameters
         ----------
-        powers : sequence of float
-            The first one is 0.
+        job : Job
+            The training.
+        interrupted : bool
+            Whether Ctrl-C ended the search.
 
         Returns
         -------
-        ndarray of shape (4 + n_powers,)
-            See `csf.metrics.row_costs.cost_sums`.
+        Training or Exception
+            As of `train`, with the model for the user.
         """
-        raise TypeError(f"{type(self).__name__} has no costs of rows; use csf.CostSearch on a sample of the rows")
+        return self.train([job])[0]
 
-    def entry_costs(self) -> CostTable:
-        """Return what the rows of `entries` cost, in their order, where the metric is costs of rows."""
-        raise TypeError(f"{type(self).__name__} has no costs of rows; use csf.CostSearch on a sample of the rows")
+    def local(self, base: Estimator, model: object) -> LocalModel | None:
+        """Return a classifier in memory for a trained model; ``None`` (the default) where there is none.
+
+        Parameters
+        ----------
+        base : estimator
+            Base of the training.
+        model : object
+            Model that `refit` has trained.
+
+        Returns
+        -------
+        LocalModel or None
+            The classifier, and the method that gives scores such as those of `scores`.
+        """
+        return None
 
     def sample(self) -> Engine | None:
         """Return the same search on a sample of the rows, where these are too many for all scores to be collected.
@@ -475,6 +497,10 @@ class MemoryEngine(Engine):
         except Exception as error:
             return error
 
+    def local(self, base: Estimator, model: Estimator) -> LocalModel:
+        """See `Engine.local`."""
+        return LocalModel(model, response_method(model))
+
     def scores(self, models: Sequence[Estimator]) -> MemoryScores:
         """See `Engine.scores`."""
         score, held_out = np.zeros(self.fold.size), np.flatnonzero(self.fold >= 0)
@@ -488,378 +514,3 @@ class MemoryEngine(Engine):
             for at in np.array_split(held_out, self.n_parts)
         ]
         return MemoryScores(parts, self.n_folds, own_cut)
-
-
-# ---------------------------------------------------------------- batches of trials
-
-
-class _Family(NamedTuple):
-    """Family of the trainings of one setting, which start from each other, the nearest costs first."""
-
-    family: str
-
-    def position(self, costs: Costs) -> tuple[float, ...]:
-        return tuple(map(log, costs))
-
-
-class SampledStore(ScoreStore):
-    """Held-out scores of a sample of rows, with the values of trials on the sample and not on all rows."""
-
-    def __init__(self, entries: PartScores, metric: Metric, n_rows: int) -> None:
-        super().__init__(entries.is_pos, entries.weight)
-        self.metric, self.share = metric, entries.is_pos.size / n_rows
-
-    def put(self, row: ScoreRow) -> None:
-        """Add the scores of a trial with its value on these rows."""
-        profile = ErrorProfile.from_masks(self.is_pos, decisions(row), sample_weight=self.weight)
-        super().put(replace(row, value=self.metric.of(profile)))
-
-
-class EngineTrainer(BatchTrainer):
-    """Trainer on the data of an engine.
-
-    ``counted`` has the results of counting for each complete trial, in their order. Held-out scores are collected, in
-    one pass, where the engine gives its entries: winner and threshold are then chosen as in memory. Where it collects
-    those of a ``sample``, the store holds these, and trials are evaluated by counts.
-    """
-
-    def __init__(
-        self,
-        engine: Engine,
-        bases: list[Estimator],
-        metric: Metric,
-        totals: FoldTotals,
-        *,
-        sampled: bool = False,
-        tune: bool = True,
-        normalize: str = "none",
-        powers: Mapping[int, float] | None = None,
-    ) -> None:
-        self.engine, self.bases, self.metric, self.totals = engine, bases, metric, totals
-        self.sampled, self.tune, self.normalize = sampled, tune, normalize
-        self.startables = [[_Family(str(setting))] * totals.n_folds for setting in range(len(bases))]
-        # Of settings that weigh rows by a power of what they cost.
-        self.powers = dict(powers or {})
-        self.counted: list[CountedCut] = []
-        self.entries = engine.entries()
-        self.store = None if self.entries is None else self._store(self.entries)
-
-    def _store(self, entries: PartScores) -> Any:
-        if not self.sampled:
-            return ScoreStore(entries.is_pos, entries.weight)
-        return SampledStore(entries, self.metric, int(self.totals.rows[:-1].sum()))
-
-    def batches(self, asked: list[tuple[int, Trial]]) -> list[list[tuple[int, Trial]]]:
-        """Group the trials into batches that the engine trains in the same passes, with one trial of each setting."""
-        # Trials of a setting start from each other: a search that goes on in the middle of a batch must find the same.
-        size, batches = max(self.engine.most_jobs(self.n_folds) // self.n_folds, 1), []
-        for setting, trial in asked:
-            open_ = (batch for batch in batches if len(batch) < size and setting not in dict(batch))
-            batch = next(open_, None)
-            if batch is None:
-                batches.append(batch := [])
-            batch.append((setting, trial))
-        return batches
-
-    def train(self, batch: list[Work], *, raise_errors: bool) -> Generator[TrainedTrial, None, None]:
-        """Train a batch, see `BatchTrainer.train`."""
-        start = time.perf_counter()
-        jobs = [self._job(work, fold) for work in batch for fold in range(self.n_folds)]
-        trained = self.engine.train(jobs)
-        seconds = (time.perf_counter() - start) / len(batch)
-        for number, work in enumerate(batch):
-            folds = trained[number * self.n_folds : (number + 1) * self.n_folds]
-            yield self._judged(folds, work.trial, seconds, raise_errors=raise_errors)
-
-    def train_on_everything(self, setting: int, costs: Costs, starts: Sequence[object]) -> Training:
-        """Train at the costs of a trial on all rows, from the states of a fold."""
-        job = Job(self.bases[setting], None, self._scaled(costs, None), starts, self.powers.get(setting, 0.0))
-        (training,) = self.engine.train([job])
-        if isinstance(training, Exception):
-            raise training
-        return training
-
-    def _job(self, work: Work, fold: int) -> Job:
-        costs = self._scaled(work.trial.costs, fold)
-        return Job(self.bases[work.setting], fold, costs, work.starts[fold], self.powers.get(work.setting, 0.0))
-
-    def _scaled(self, costs: Costs, fold: int | None) -> Costs:
-        """Divide the costs by the mean weight of the training, unless ``normalize`` is "none"."""
-        if self.normalize == "none":
-            return costs
-        weights = self.totals.trained_on(fold).tolist()
-        scale = sum(weights) / sum(cost * weight for cost, weight in zip(costs_by_code(costs), weights, strict=True))
-        return tuple(scale * cost for cost in costs)
-
-    def _judged(
-        self, trained: Sequence[Training | Exception], trial: Trial, seconds: float, *, raise_errors: bool
-    ) -> TrainedTrial:
-        """Judge the trainings of one trial together."""
-        times, start = [seconds / self.n_folds] * self.n_folds, time.perf_counter()
-        errors = [each for each in trained if isinstance(each, Exception)]
-        if errors:
-            return self._failed(errors[0], times, raise_errors)
-        trainings = [each for each in trained if not isinstance(each, Exception)]
-        try:
-            fields, predictions = self._fields([training.model for training in trainings], trial)
-        except Exception as error:  # scores that are none, or rows that the models refuse
-            if (cause := self.engine.cause(error)) is None:
-                raise
-            return self._failed(cause, times, raise_errors)
-        gaps = [training.gap for training in trainings if training.gap is not None]
-        fields["duality_gap"] = max(gaps) if len(gaps) == len(trainings) else None
-        fields["fit_time"], fields["score_time"] = seconds, time.perf_counter() - start
-        return TrainedTrial(fields, [training.state for training in trainings], times, predictions)
-
-    def _fields(self, models: list[object], trial: Trial) -> tuple[Any, HeldOutPredictions | None]:
-        """Compute the fields of a trial from its counted scores; also return the scores where they are collected."""
-        scored: Scored = self.engine.scores(models)
-        score = None if self.entries is None else scored.collected()
-        if self.entries is not None and not self.sampled:
-            scored = MemoryScores([self.entries._replace(score=score)], self.n_folds, scored.own_cut)
-        found = counted_cut(scored, self.metric) if self.tune else own_decision(scored)
-        self.counted.append(found)
-        hull = known_hull(found.own, found.curve)
-        folds = [None if profile is None else self.metric.of(profile) for profile in found.fold_profiles]
-        fields: CompleteFields = {
-            **outcome(self.metric, found.own, hull=hull, cut=found.cut),
-            "fold_scores": tuple(folds),
-        }
-        return fields, None if score is None else HeldOutPredictions(score, score >= scored.own_cut)
-
-    def _failed(self, error: Exception, times: list[float], raise_errors: bool) -> TrainedTrial:
-        if raise_errors:
-            raise error
-        text = "".join(traceback.format_exception(error))
-        return TrainedTrial({"error": text, "fit_time": sum(times), "score_time": 0.0}, [None] * len(times), times)
-
-
-# ---------------------------------------------------------------- the search
-
-
-@dataclass
-class EngineSearch:
-    """Cost search on the data of an engine.
-
-    Parameters
-    ----------
-    engine : Engine
-        The engine that holds the data.
-    bases : list of estimator
-        Unfitted bases, one for each setting.
-    settings : list of dict
-        Parameters in which they differ. They race as in memory where held-out scores are collected, and on a sample of
-        the rows where the engine has one: those that are behind there are left out.
-    config : SearchConfig
-        Configuration of the search, as `csf.CostSearch` describes it; folds are those of the engine.
-    fast : bool, default=False
-        Whether trainings cost little: the ladder is longer then, and costs need no margin over equal ones.
-    models : list of Model, default=None
-        Several models with the settings of each, in the order of ``bases``; ``None`` for one.
-    deadline : Deadline, default=None
-        Deadline that passes over the data before `run` count in; ``None`` for one from `run` on.
-
-    Attributes
-    ----------
-    totals : FoldTotals
-        Weights of the folds.
-    studies : list of Study
-        One for each setting.
-    trainer : EngineTrainer
-        Trainer of the trials; ``trainer.counted`` has the passes and counts behind each threshold.
-    """
-
-    engine: Engine
-    bases: list[Estimator]
-    settings: list[Params]
-    config: SearchConfig
-    fast: bool = False
-    models: list[Model] | None = None
-    deadline: Deadline | None = None
-    totals: FoldTotals = field(init=False)
-    studies: list[Any] = field(init=False)
-    trainer: EngineTrainer = field(init=False)
-    _loop: SearchLoop = field(init=False, repr=False)
-
-    def run(self) -> Any:
-        """Search.
-
-        Returns
-        -------
-        BinaryResult
-            What was found; the winner is not trained on everything yet.
-
-        Raises
-        ------
-        ValueError, TypeError
-            If a fold lacks a class, or every trial failed.
-        """
-        config = self.config
-        deadline = self.deadline or Deadline.of(config.time_limit)
-        self.totals = self.engine.totals()
-        self.totals.check()
-        race, notes = self._planned()
-        self._loop = loop = SearchLoop(
-            self.studies,
-            self.trainer,
-            raise_errors=config.error_score == "raise",
-            checkpoint=open_checkpoint(config, self.bases, (self.engine.identity, self.totals.weight), self.studies),
-            callbacks=list(config.callbacks or ()),
-            verbose=config.verbose,
-            deadline=deadline,
-            race=race,
-        )
-        stopped = loop.run()
-        return self._concluded(
-            SearchRecord(
-                config=config,
-                studies=self.studies,
-                settings=self.settings,
-                n_splits=self.totals.n_folds,
-                store=loop.store,
-                stop_reason="; ".join([stopped or reason_of(self.studies), *notes]),
-            )
-        )
-
-    def _planned(self) -> tuple[Race | None, list[str]]:
-        """Make studies and trainer; return the race of the settings, if there is one, and notes on what is left out."""
-        config, steps, sample = self.config, steps_of_models(self._models), self.engine.sample()
-        behind = []
-        if sample is not None and races(config) and len(steps) > 1:
-            steps, behind = self._raced(sample, steps)
-        options = {"sampled": sample is not None, "tune": config.tunes, "normalize": config.normalize}
-        self.trainer = EngineTrainer(self.engine, self.bases, config.aim, self.totals, **options)
-        race = self._race(steps)
-        self._warn_of_counts()
-        return race, behind
-
-    def _concluded(self, searched: SearchRecord) -> SearchResult:
-        """Choose the winner."""
-        chooser = chooser_of(self.config, self._models)
-        if self.trainer.sampled:
-            chooser = replace(chooser, margin=None)
-        return conclude(searched, chooser, self.trainer.counted)
-
-    @property
-    def _models(self) -> list[Model]:
-        """Models with the settings that are left of each."""
-        if self.models is None:
-            effort = FAST if self.fast else SLOW
-            return [Model(None, None, self.config.param_grid, self.settings, effort=effort)]
-        return self.models
-
-    def _keep(self, left: Sequence[int]) -> None:
-        """Keep some settings, and forget the others."""
-        if self.models is not None:
-            kept = [
-                each._replace(settings=[one for at, one in enumerate(each.settings, each.first) if at in left])
-                for each in self.models
-            ]
-            self.models = numbered([each for each in kept if each.settings])
-        self.bases, self.settings = [self.bases[at] for at in left], [self.settings[at] for at in left]
-
-    @property
-    def _efforts(self) -> list[SearchEffort]:
-        return [each.effort for each in self._models for _ in each.settings]
-
-    @property
-    def _names(self) -> list[str]:
-        return [] if self.models is None else [str(each.name) for each in self.models]
-
-    def _raced(self, sample: Engine, steps: list[RaceStep]) -> tuple[list[RaceStep], list[str]]:
-        """Race the settings with equal costs on a sample; return steps for those that remain, and a note."""
-        # What is known in the end is the same whether this is repeated or not.
-        alone = {"n_trials": 1, "checkpoint": None, "callbacks": None, "verbose": 0, "tol": None}
-        config = replace(self.config, **alone)
-        totals = sample.totals()
-        trainer = EngineTrainer(sample, self.bases, config.aim, totals, normalize=config.normalize)
-        studies = make_studies(config, self._efforts, pos=totals.pos)
-        assert trainer.store is not None, "a sample collects its scores"
-        race = Race(studies, steps, trainer.store, config.aim, names=self._names)
-        if SearchLoop(studies, trainer, raise_errors=config.error_score == "raise", race=race).run():
-            raise KeyboardInterrupt
-        left = race.left()
-        self._keep(left)
-        tried = sum(bool(study.trials) for study in studies)
-        message = f"a sample of {totals.rows.sum()} rows left {len(left)} of {tried} settings in the race"
-        steps = [each._replace(before=None, beyond=False) for each in steps_of_models(self._models)]
-        return steps, [message] if len(left) < tried else []
-
-    def _race(self, steps: list[RaceStep]) -> Race | None:
-        """Make the studies, and the race that drops settings if held-out scores are collected, as in memory."""
-        store = self.trainer.store if races(self.config) else None
-        if store is None:
-            # What a race alone goes on to.
-            self._keep([at for at, step in enumerate(steps) if not step.beyond])
-        self.studies = make_studies(self.config, self._efforts, pos=self.totals.pos)
-        if store is None or len(steps) == 1:
-            return None
-        return Race(self.studies, steps, store, self.config.aim, names=self._names)
-
-    def _warn_of_counts(self) -> None:
-        """Warn of options that have no effect where scores are only counted."""
-        if self.config.is_stable and self.trainer.store is None:
-            warn(
-                f"the folds hold {int(self.totals.rows[:-1].sum())} rows, too many for their scores to be collected: "
-                "threshold='stable' chooses as 'tune' does, and there are no corrected scores and no margin of the "
-                "bound. Of so many rows chance decides little; threshold='tune' asks for just that"
-            )
-
-    def train_on_everything(self, found: Any) -> Training:
-        """Train the winner of an outcome on all rows."""
-        winner = found.winner
-        # One fold's solution is as near as another's.
-        starts = self._loop.work(winner.setting, winner).starts
-        return self.trainer.train_on_everything(winner.setting, winner.costs, starts[0])
-
-
-# ---------------------------------------------------------------- options of searches in memory
-
-
-Kind = TypeVar("Kind", bound=type)
-
-
-def without_options_of_memory(kind: Kind) -> Kind:
-    """Decorate a search so that it refuses the options that `csf.CostSearch` alone has, with the reason."""
-    init: Any = kind.__init__
-
-    @wraps(init)
-    def checked(self: object, *args: object, **given: object) -> None:
-        for name, known in options_of(SearchConfig).items():
-            if name in given and known.in_memory:
-                raise TypeError(
-                    f"{name}={given[name]!r} is not for data on a cluster: {known.in_memory}. Leave it out, or use "
-                    "csf.CostSearch on rows in memory"
-                )
-        init(self, *args, **given)
-
-    kind.__init__ = checked
-    return kind
-
-
-# ---------------------------------------------------------------- the search in memory
-
-
-class RemoteClassifier(ClassifierMixin, BaseEstimator):
-    """Placeholder for a classifier that is not available in memory.
-
-    Parameters
-    ----------
-    name : str, default=""
-        Its class.
-    """
-
-    def __init__(self, name: str = "") -> None:
-        self.name = name
-
-
-def local_search(
-    base: Estimator, found: Any, rule: DecisionRule | None, options: Keywords, **known: object
-) -> CostSearch:
-    """Make a fitted search in memory from an engine's outcome; ``known`` are attributes that no outcome has."""
-    search = CostSearch(base, **options)
-    vars(search).update(known)
-    search._publish(replace(found, config=replace(found.config, base=base, checkpoint=None, callbacks=None)), rule)
-    if rule is not None:
-        search.best_estimator_ = rule.estimator
-    return search

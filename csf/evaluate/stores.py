@@ -251,7 +251,8 @@ class ScoreStore(EntryStore[ScoreRow]):
     (1, 3)
     """
 
-    # Share of the rows that trials were judged by: below 1 for a sample of them.
+    # Whether entries are a sample of the rows that trials were judged by, and the share of these.
+    is_sample: bool = False
     share: float = 1.0
     # What it was moved from, which has the share of positives of the data and the rows of all trials.
     unmoved: ScoreStore | None = None

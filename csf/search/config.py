@@ -323,11 +323,11 @@ def strategy_of(strategy: StrategyLike, effort: SearchEffort) -> Strategy:
     return Ladder(effort.ladder_size) if by_name else get_strategy(strategy)
 
 
-def chooser_of(config: SearchConfig, models: Sequence[Model]) -> Chooser:
-    """Create the rule by which a search of some models chooses among its trials."""
+def chooser_of(config: SearchConfig, models: Sequence[Model], *, draws: bool = True) -> Chooser:
+    """Create the rule by which a search of some models chooses among its trials, by means over draws if there are."""
     own = [None if model.effort.own is None else model.first + model.effort.own for model in models]
     margins = [ModelMargin(model.first, model.effort.margin, at) for model, at in zip(models, own)]
-    margin = models[0].effort.margin if config.is_stable else None
+    margin = models[0].effort.margin if config.is_stable and draws else None
     return Chooser(margin, margins[0].own, tuple(margins) if len(margins) > 1 else ())
 
 

@@ -27,12 +27,12 @@ from csf.data.folds import Task, drop_weightless, read_groups
 from csf.data.labels import has_several_columns, names_of_answers
 from csf.evaluate import MAX_BYTES
 from csf.metrics import get_constraint
-from csf.metrics.registry import constraint_of_truth, for_classes, is_label_metric, metric_of
+from csf.metrics.registry import is_label_metric, metric_of
 from csf.metrics.row_costs import COSTS, RowCosts, given_costs
 from csf.search.config import SearchConfig, SearchOptions, is_prefit
 from csf.search.fitted import FittedSearch, class_attributes
 from csf.search.loop import Deadline
-from csf.search.planning import run_search, split_for_test, training_sample
+from csf.search.planning import aimed, plan_in_memory, run_search, split_for_test, training_sample
 from csf.search.problems import read_problem
 from csf.search.problems.multiclass import class_metric
 from csf.search.problems.multilabel import LabelSearch
@@ -314,10 +314,7 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier, Search
             return self
         problem, codes = read_problem(config, X, y, given)
         labels = problem.labels
-        metric = for_classes(config.metric, labels.by_code)
-        constraint = constraint_of_truth(metric, problem.read_constraint(config.constraint))
-        # Thresholds by segment are tuned after the search.
-        config = replace(config, metric=metric, constraint=constraint and constraint.on_all_rows)
+        config = aimed(config, problem)
         groups = read_groups(fit_params.get("groups"), codes.shape[0])
         weight = problem.weights(sample_weight, codes)
         task = Task(X, codes, weight, fit_params | given, labels, groups, is_pairwise(self))
@@ -326,7 +323,8 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier, Search
         if is_prefit(config):
             (found, rule), refit_time = problem.prefit(config, trained), 0.0
         else:
-            found, rule, refit_time = run_search(self, config, problem, trained, prepared, deadline, max_bytes)
+            plan = plan_in_memory(self, config, problem, trained, prepared, max_bytes)
+            found, rule, refit_time, _ = run_search(config, problem, plan, search=self, deadline=deadline)
             found = found if rule is None else found.with_training(rule, training_sample(task))
         heaviest = None if weight is None else float(weight.max())
         about = {"class_count_": labels.count(codes), "max_sample_weight_": heaviest}

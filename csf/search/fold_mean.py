@@ -17,14 +17,14 @@ from csf.trainers import Prepared
 if TYPE_CHECKING:
     from csf._common.typing import Array, Costs, Estimator
     from csf.data.folds import Fold
-    from csf.search.plan import Plan
+    from csf.search.plan import MemoryPlan
     from csf.search.problems.base import Problem
     from csf.search.problems.results import SearchResult
     from csf.thresholding.base import DecisionRule
     from csf.trainers.base import Trainer
 
 
-def average_folds(plan: Plan, problem: Problem, found: SearchResult) -> tuple[SearchResult, DecisionRule]:
+def average_folds(plan: MemoryPlan, problem: Problem, found: SearchResult) -> tuple[SearchResult, DecisionRule]:
     """Train the winner on all folds; return the result and the rule of the mean of these models.
 
     A held-out sample is scored by the models that were not trained on it, one for each repeat of the folds: these

@@ -1,24 +1,36 @@
-"""Plan of a search: what is trained, on which folds, and how."""
+"""Plan of a search: what is trained, on which folds, and how, and what runs it in memory."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
 from csf._common.sklearn import last_name
 from csf._common.typing import Array, Estimator, IntArray, Params
 from csf.data.costs import CostChannel
-from csf.data.folds import Fold, make_folds
-from csf.search.config import WORDS, Model
+from csf.data.folds import Fold, first_repeat, make_folds
+from csf.evaluate import MAX_BYTES
+from csf.search.config import WORDS, Model, RaceStep, steps_of_models
+from csf.search.fold_mean import average_folds
+from csf.search.workers import LocalTrainer, threads_for
 from csf.trainers import Prepared, make_trainers
 from csf.trainers.base import with_methods
 from csf.trainers.out_of_bag import OutOfBagTrainer
 
 if TYPE_CHECKING:
     from csf.data.folds import Task
+    from csf.search.config import SearchConfig
+    from csf.search.problems.base import Problem
+    from csf.search.problems.results import SearchResult
+    from csf.search.selection import SettingRace, Shortlist
+    from csf.search.study import History
+    from csf.search.training import BatchTrainer
+    from csf.thresholding.base import DecisionRule
     from csf.trainers.base import Trainer
 
 
@@ -55,22 +67,167 @@ class OutOfBagSetup(TrainingSetup):
         return [OutOfBagTrainer(base, fold, self.channel_of(base), self.normalize, self.kept) for fold in folds]
 
 
-@dataclass(frozen=True, eq=False)
-class Plan:
-    """Plan of a search: models, settings, folds and studies."""
+class Finished(NamedTuple):
+    """Result of a search with the rule that predicts, and the model trained on all rows as its engine holds it."""
 
-    task: Task
+    found: SearchResult
+    rule: DecisionRule | None
+    model: Any = None
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Plan(ABC):
+    """Plan of a search, wherever its data are: models, settings and studies, and what trains them."""
+
     models: list[Model]
     settings: list[Params]
     bases: list[Estimator]
-    splits: list[tuple[IntArray, IntArray]]
-    folds: list[Fold]
     studies: list[Any]
-    setup: TrainingSetup
     # What was done in place of what was asked for, or is usual.
     notes: Sequence[str] = ()
+
+    # Whether a search that takes long says so: the ways out are those of data in memory.
+    forecasts: ClassVar[bool] = False
+
+    @property
+    @abstractmethod
+    def n_splits(self) -> int:
+        """Number of folds."""
+
+    @property
+    @abstractmethod
+    def n_rows(self) -> int:
+        """Number of rows."""
+
+    @property
+    @abstractmethod
+    def content(self) -> tuple[object, ...]:
+        """What identifies the rows and their folds in a checkpoint."""
+
+    @property
+    def names(self) -> list[str]:
+        """Names of several models."""
+        return [str(each.name) for each in self.models] if len(self.models) > 1 else []
+
+    @property
+    def n_first(self) -> int:
+        """Number of the first folds that hold out each row once, where there are more; 0 without."""
+        return 0
+
+    @property
+    def steps(self) -> list[RaceStep]:
+        """For each setting what has to be known before it is tried."""
+        return steps_of_models(self.models)
+
+    @property
+    def unsearched(self) -> list[str]:
+        """Notes on models whose parameters nobody named and `settings_of` does not know."""
+        unknown = [each for each in self.models if each.settings == [{}] and each.param_grid in WORDS]
+        named = [(each.param_grid, last_name(each.base)) for each in unknown]
+        return [f"param_grid={grid!r} knows no parameter of {name} to search" for grid, name in named]
+
+    @property
+    def weighable(self) -> list[Model]:
+        """Models that can be trained with weights of rows."""
+        return self.models
+
+    @abstractmethod
+    def with_powers(self, problem: Any, more: Sequence[tuple[int, float]], studies: Sequence[History]) -> Self:
+        """Add trainings of some settings with rows weighted by powers of what they cost."""
+
+    def _repeated(self, settings: Sequence[int], studies: Sequence[History]) -> Params:
+        """Return the fields of a plan in which some settings are trained again, with other weights."""
+        return {
+            "settings": self.settings + [self.settings[at] for at in settings],
+            "bases": self.bases + [self.bases[at] for at in settings],
+            "studies": [*self.studies, *studies],
+        }
+
+    @abstractmethod
+    def trainer(self, config: SearchConfig, problem: Problem) -> BatchTrainer:
+        """Create what trains and judges the trials."""
+
+    def race(self, config: SearchConfig, problem: Problem, store: Any) -> SettingRace | None:
+        """Create what decides which studies go on; return ``None`` for all of them."""
+        return problem.race(config, self, store)
+
+    @abstractmethod
+    def finish(self, problem: Problem, found: Any, starts: Sequence[object]) -> Finished:
+        """Train the winner on all rows, which may start from the ``starts``."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class MemoryPlan(Plan):
+    """Plan of a search of rows in memory."""
+
+    task: Task
+    splits: list[tuple[IntArray, IntArray]]
+    folds: list[Fold]
+    setup: TrainingSetup
     # Weights of the trainings of each setting, where they are not those of the task.
     weights: list[Array | None] | None = None
+    # Trials that were chosen without folds.
+    listed: Shortlist | None = None
+    # Largest size of all held-out scores.
+    max_bytes: int = MAX_BYTES
+
+    forecasts: ClassVar[bool] = True
+
+    @property
+    def n_splits(self) -> int:
+        """Number of splits."""
+        return len(self.splits)
+
+    @property
+    def n_rows(self) -> int:
+        """Number of samples."""
+        return self.task.n_samples
+
+    @property
+    def n_first(self) -> int:
+        """Number of the first folds that hold out each sample once, where there are more."""
+        count = first_repeat(self.splits)
+        return count if count < len(self.splits) else 0
+
+    @property
+    def content(self) -> tuple[object, ...]:
+        """What identifies the samples and their splits in a checkpoint."""
+        return self.task.X, self.task.codes, self.task.weight, self.splits, self.task.fit_params
+
+    @property
+    def weighable(self) -> list[Model]:
+        """Models whose trainings take a weight for each sample."""
+        return [each for each in self.models if self.setup.channel_of(self.bases[each.first]).carries_samples]
+
+    def with_powers(self, problem: Any, more: Sequence[tuple[int, float]], studies: Sequence[History]) -> Self:
+        """Add trainings of some settings with samples weighted by powers of what they cost."""
+        weights = [self.task.weight] * len(self.bases) + [problem.weight(self.task, power) for _, power in more]
+        return replace(self, weights=weights, **self._repeated([at for at, _ in more], studies))
+
+    def trainer(self, config: SearchConfig, problem: Problem) -> LocalTrainer:
+        """Create what trains on the folds."""
+        return LocalTrainer(
+            problem.judge(config),
+            self.trainers(),
+            self.folds,
+            on_train=config.bound_on == "train",
+            n_jobs=config.n_jobs,
+            max_bytes=self.max_bytes,
+        )
+
+    def race(self, config: SearchConfig, problem: Problem, store: Any) -> SettingRace | None:
+        """Create what decides which studies go on; return ``None`` for all of them."""
+        return super().race(config, problem, store) if self.listed is None else self.listed.begun(store)
+
+    def finish(self, problem: Problem, found: Any, starts: Sequence[object]) -> Finished:
+        """Average the models of the folds, or train the winner on all samples."""
+        if found.config.averages_folds:
+            return Finished(*average_folds(self, problem, found))
+        # The last training is the largest: what the folds hold is let go before it.
+        self.folds.clear()
+        trainer = self.final_trainer(found.winner.setting)
+        with threads_for([trainer], found.config.n_jobs) or nullcontext():
+            return Finished(found, problem.rule(found, trainer, trainer.fit(found.winner.costs)))
 
     def trainers(self) -> list[list[Trainer]]:
         """Create the trainers of all settings, one for each fold; settings that are over take those of the first."""
@@ -96,9 +253,3 @@ class Plan:
         folds = make_folds(self._task(setting), [(everything, everything[:1])])
         (trainer,) = self.setup.trainers(self.bases[setting], folds)
         return trainer
-
-    @property
-    def unsearched(self) -> list[str]:
-        """Notes on models whose parameters nobody named and `settings_of` does not know."""
-        named = [(each.param_grid, last_name(each.base)) for each in self.models if each.settings == [{}]]
-        return [f"param_grid={grid!r} knows no parameter of {name} to search" for grid, name in named if grid in WORDS]

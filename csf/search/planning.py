@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
 from numbers import Real
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from sklearn.model_selection import train_test_split
@@ -18,17 +17,16 @@ from csf._common.messages import did_you_mean
 from csf._common.sklearn import clone, last_name, open_callback_context, safe_indexing, slice_params
 from csf._common.typing import Estimator, IntArray, Params
 from csf.data.costs import WEIGHTINGS, CostChannel, check_class_weight, no_weights, takes_weights
-from csf.data.folds import check_training_parts, enough_splits, group_folds, make_folds, resolve_splits
+from csf.data.folds import FoldShares, check_training_parts, enough_splits, group_folds, make_folds, resolve_splits
 from csf.data.responses import keeps_samples
 from csf.evaluate import MAX_BYTES
 from csf.metrics import get_constraint, get_metric
+from csf.metrics.registry import constraint_of_truth, for_classes
 from csf.metrics.row_costs import row_costs
 from csf.search.config import BY_PREDICTION, CROSS_FIT, Model, effort_of, is_prefit, numbered, shared_effort, split_seed
-from csf.search.fold_mean import average_folds
 from csf.search.loop import Checkpoint, Forecast, SearchLoop
-from csf.search.plan import OUT_OF_BAG, OutOfBagSetup, Plan, TrainingSetup
+from csf.search.plan import OUT_OF_BAG, Finished, MemoryPlan, OutOfBagSetup, TrainingSetup
 from csf.search.shortlist import LISTED, shortlist
-from csf.search.workers import LocalTrainer, threads_for
 from csf.strategies import get_strategy
 from csf.trainers import Prepared, seeded
 from csf.trainers.base import unset_seeds
@@ -39,14 +37,38 @@ if TYPE_CHECKING:
     from csf.data.folds import Task
     from csf.search.config import SearchConfig
     from csf.search.loop import Deadline
+    from csf.search.plan import Plan
     from csf.search.problems.base import Problem
     from csf.search.study import History
-    from csf.thresholding.base import DecisionRule
     from csf.thresholding.rule import ThresholdClassifier
 
 
-def make_plan(config: SearchConfig, problem: Problem, task: Task, split_params: Params, prepared: Prepared) -> Plan:
-    """Plan a search in memory; ``prepared`` are data of other searches on the same samples and splits."""
+def plan_in_memory(
+    search: ThresholdClassifier,
+    config: SearchConfig,
+    problem: Problem,
+    task: Task,
+    prepared: Prepared,
+    max_bytes: int = MAX_BYTES,
+) -> MemoryPlan:
+    """Plan a search of rows in memory for a classifier.
+
+    ``task`` has all arguments of the base's ``fit`` and of the splitter, which the classifier tells apart; ``prepared``
+    are data of other searches on the same samples and splits.
+    """
+    fit_params, split_params = search._route(task.fit_params)
+    plan = _planned(config, problem, replace(task, fit_params=fit_params), split_params, prepared, max_bytes)
+    plan = problem.extended(config, plan)
+    listed = shortlist(config, problem, plan)
+    if listed is None:
+        return plan
+    return replace(plan, studies=list(listed.studies), notes=[*plan.notes, LISTED], listed=listed)
+
+
+def _planned(
+    config: SearchConfig, problem: Problem, task: Task, split_params: Params, prepared: Prepared, max_bytes: int
+) -> MemoryPlan:
+    """Plan the trainings that all kinds of problem have."""
     # One generator for the base and then the splits: the order of the two decides what a seed means.
     random_state = None if config.random_state is None else check_random_state(config.random_state)
     for model in config.models if problem.searches_costs else ():
@@ -73,13 +95,25 @@ def make_plan(config: SearchConfig, problem: Problem, task: Task, split_params: 
         splits = _splits(config, problem, models, task, split_params, random_state)
     folds = make_folds(task, splits)
     check_training_parts(folds)
-    studies = problem.studies(config, folds, [each.effort for each in models for _ in each.settings])
+    shares = FoldShares(folds, on_train=config.bound_on == "train")
+    studies = problem.studies(config, shares, [each.effort for each in models for _ in each.settings])
     channel_of = partial(_channel_of, config, weighted=task.weight is not None)
     make = OutOfBagSetup if why is None else TrainingSetup
     setup = make(channel_of, config.normalize, config.engine, prepared)
     settings = [setting for each in models for setting in each.named_settings]
     notes = [OUT_OF_BAG if why is None else why] if why != "" else []
-    return Plan(task, models, settings, bases, splits, folds, studies, setup, notes)
+    return MemoryPlan(
+        models=models,
+        settings=settings,
+        bases=bases,
+        studies=studies,
+        notes=notes,
+        task=task,
+        splits=splits,
+        folds=folds,
+        setup=setup,
+        max_bytes=max_bytes,
+    )
 
 
 def _splits(
@@ -230,77 +264,59 @@ def open_checkpoint(
     return checkpoint
 
 
-def run_search(
-    search: ThresholdClassifier,
-    config: SearchConfig,
-    problem: Problem,
-    task: Task,
-    prepared: Prepared,
-    deadline: Deadline | None = None,
-    max_bytes: int = MAX_BYTES,
-) -> tuple[Any, Any, float]:
-    """Run a search for a classifier; return its result, the rule of the winner, and the seconds of the last training.
+class Outcome(NamedTuple):
+    """Result of a search, the rule of the winner, the model trained on all rows, and the seconds that this took.
 
-    ``task`` has all arguments of the base's ``fit`` and of the splitter, which the classifier tells apart.
+    ``model`` is what an engine trained, as it holds it; without a last training rule and model are ``None``.
     """
-    fit_params, split_params = search._route(task.fit_params)
-    plan = make_plan(config, problem, replace(task, fit_params=fit_params), split_params, prepared)
-    plan = problem.extended(config, plan)
-    listed = shortlist(config, problem, plan)
-    if listed is not None:
-        plan = replace(plan, studies=list(listed.studies), notes=[*plan.notes, LISTED])
+
+    found: Any
+    rule: Any
+    seconds: float
+    model: Any = None
+
+
+def run_search(
+    config: SearchConfig, problem: Problem, plan: Plan, *, search: object = None, deadline: Deadline | None = None
+) -> Outcome:
+    """Run a search, wherever its data are; ``search`` is the estimator whose callbacks are told of it."""
     context = open_callback_context(search, max_subtasks=None)
-    # Who asked for a bar or a limit knows how long it takes, and a search without costs has no options to shorten it.
-    quiet = config.verbose or deadline is not None or not problem.searches_costs
-    trainer = LocalTrainer(
-        problem.judge(config),
-        plan.trainers(),
-        plan.folds,
-        on_train=config.bound_on == "train",
-        n_jobs=config.n_jobs,
-        max_bytes=max_bytes,
-    )
-    race = problem.race(config, plan, trainer.store) if listed is None else listed.begun(trainer.store)
-    data = plan.task.X, plan.task.codes, plan.task.weight, plan.splits, plan.task.fit_params
+    trainer = plan.trainer(config, problem)
+    # Who asked for a bar or a limit knows how long it takes, and a search without costs has no options to shorten it;
+    # trials of several models take their own times each.
+    quiet = config.verbose or deadline is not None or not problem.searches_costs or len(plan.models) > 1
     loop = SearchLoop(
         plan.studies,
         trainer,
         raise_errors=config.error_score == "raise",
-        checkpoint=open_checkpoint(config, plan.bases, (*data, *problem.content), plan.studies),
+        checkpoint=open_checkpoint(config, plan.bases, (*plan.content, *problem.content), plan.studies),
         callbacks=list(config.callbacks or ()),
         context=context,
         verbose=config.verbose,
         deadline=deadline,
-        # Trials of several models take their own times each.
-        forecast=None if quiet or len(plan.models) > 1 else Forecast(),
+        forecast=Forecast() if plan.forecasts and not quiet else None,
         # Multiples of its own C decide nothing about whether a base can be trained.
         n_settings=len(plan.models) if isinstance(config.param_grid, str) else None,
-        race=race,
+        race=plan.race(config, problem, trainer.store),
     )
     stopped = loop.run()
-    with threads_for([each for row in trainer.startables for each in row], config.n_jobs) or nullcontext():
-        found = problem.conclude(config, plan, loop.store, stopped)
-    if config.averages_folds:
-        del loop, trainer
-        start = time.perf_counter()
-        found, rule = average_folds(plan, problem, found)
-        context.end()
-        return found, rule, time.perf_counter() - start
-    # The last training is the largest: what the folds and their trainers hold is let go before it.
-    plan = replace(plan, folds=[])
+    with trainer.threads():
+        found: Any = problem.conclude(config, plan, loop.store, stopped)
+    starts = loop.work(found.winner.setting, found.winner).starts[0] if config.refit else ()
+    # The last training is the largest: the trainers of the folds are let go before it.
     del loop, trainer
-    rule, seconds = _refitted(plan, problem, found) if config.refit else (None, 0.0)
-    context.end()
-    return found, rule, seconds
-
-
-def _refitted(plan: Plan, problem: Problem, found: Any) -> tuple[DecisionRule, float]:
-    """Train the winner on all samples; return the rule that predicts with it, and the seconds that took."""
     start = time.perf_counter()
-    trainer = plan.final_trainer(found.winner.setting)
-    with threads_for([trainer], found.config.n_jobs) or nullcontext():
-        rule = problem.rule(found, trainer, trainer.fit(found.winner.costs))
-    return rule, time.perf_counter() - start
+    last = plan.finish(problem, found, starts) if config.refit else Finished(found, None)
+    context.end()
+    return Outcome(last.found, last.rule, time.perf_counter() - start if config.refit else 0.0, last.model)
+
+
+def aimed(config: SearchConfig, problem: Problem) -> SearchConfig:
+    """Return the options with metric and constraint as a problem reads them."""
+    metric = for_classes(config.metric, problem.labels.by_code)
+    constraint = constraint_of_truth(metric, problem.read_constraint(config.constraint))
+    # Thresholds by segment are tuned after the search.
+    return replace(config, metric=metric, constraint=constraint and constraint.on_all_rows)
 
 
 def split_for_test(config: SearchConfig, task: Task, *, by_score: bool) -> tuple[Task, Task | None]:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from csf.evaluate import ScoreRow, ScoreStore
     from csf.metrics.base import Metric
     from csf.search.config import SearchConfig
-    from csf.search.plan import Plan
+    from csf.search.plan import MemoryPlan
     from csf.search.problems.base import Problem
 
 # What a search says of it.
@@ -31,7 +31,7 @@ _SIZE, _SETTINGS = 3, 2
 _FEWEST = 2000
 
 
-def shortlist(config: SearchConfig, problem: Problem, plan: Plan) -> Shortlist | None:
+def shortlist(config: SearchConfig, problem: Problem, plan: MemoryPlan) -> Shortlist | None:
     """Run the race of a search with repeated folds on approximate leave-one-out scores; ``None`` where it has none.
 
     Scores of a sample come from the coefficients of all samples, moved by one Newton step that leaves it out. They
@@ -60,7 +60,7 @@ def shortlist(config: SearchConfig, problem: Problem, plan: Plan) -> Shortlist |
     return _of(quick.studies, trainer.store, config.aim, pool_held_out(plan.folds)[2])
 
 
-def _is_usual(config: SearchConfig, plan: Plan) -> bool:
+def _is_usual(config: SearchConfig, plan: MemoryPlan) -> bool:
     """Check whether folds are repeated, and nothing but the winner is read of them."""
     task = plan.task
     read = config.checkpoint or config.callbacks or config.averages_folds or config.bound_on == "train"

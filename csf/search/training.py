@@ -8,6 +8,7 @@ import time
 import traceback
 from abc import ABC, abstractmethod
 from collections.abc import Generator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self
 
@@ -16,7 +17,6 @@ from joblib import wrap_non_picklable_objects
 
 from csf._common.typing import Array, BoolArray, Costs, IntArray, Params
 from csf.data.responses import lost_samples
-from csf.evaluate import ScoreStore
 from csf.metrics.profile import ErrorProfile, Hull
 from csf.metrics.trials import known_hull
 from csf.thresholding.curve import sweep_several
@@ -89,7 +89,7 @@ class BatchTrainer(ABC):
     """
 
     startables: Sequence[Sequence[Startable]]
-    store: ScoreStore | None
+    store: Any
 
     @property
     def n_folds(self) -> int:
@@ -101,6 +101,10 @@ class BatchTrainer(ABC):
 
     def __exit__(self, *error: object) -> None:
         return None
+
+    def threads(self) -> AbstractContextManager[object]:
+        """Return threads of this process for the conclusion of a search."""
+        return nullcontext()
 
     @abstractmethod
     def batches(self, asked: list[tuple[int, Trial]]) -> list[list[tuple[int, Trial]]]:
@@ -319,9 +323,3 @@ def times_of(results: list[FoldResult]) -> Params:
         "fit_time": sum(result.fit_time for result in results),
         "score_time": sum(result.score_time for result in results),
     }
-
-
-# ---------------------------------------------------------------- two classes
-
-
-# ---------------------------------------------------------------- several classes

@@ -446,6 +446,10 @@ class LocalTrainer(BatchTrainer):
     def __exit__(self, *error: object) -> None:
         self._workers.__exit__(*error)
 
+    def threads(self) -> AbstractContextManager[object]:
+        """Return the threads of the trainers."""
+        return threads_for([each for row in self.startables for each in row], self.n_jobs) or nullcontext()
+
     def batches(self, asked: list[tuple[int, Trial]]) -> list[list[tuple[int, Trial]]]:
         """Divide trials into batches: one by one those that can start from earlier ones, then all others at once."""
         # A start from the trial before saves more than a second worker does, and the folds of one trial run together.

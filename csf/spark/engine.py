@@ -33,7 +33,17 @@ from sklearn import linear_model, svm
 from csf._common.typing import Array, Costs, IntArray
 from csf.data.costs import costs_by_code
 from csf.data.labels import Labels, refuse_weightless
-from csf.distributed import Bins, Engine, FoldTotals, Job, MemoryScores, PartScores, Scored
+from csf.distributed import (
+    Bins,
+    Engine,
+    FoldTotals,
+    Job,
+    LocalModel,
+    MemoryScores,
+    PartScores,
+    RowCostData,
+    Scored,
+)
 from csf.distributed.counts import empty_bins
 from csf.distributed.engine import sample_shares
 from csf.metrics.row_costs import ACCEPTED, FILLED, OUTCOMES, SWAPPED, CostTable, stake_scales
@@ -502,6 +512,11 @@ class SparkBase:
             if stage.hasParam("seed") and not stage.isSet("seed"):
                 stage.set(stage.getParam("seed"), seed)
 
+    @property
+    def last(self) -> Any:
+        """The classifier."""
+        return last_stage(self.estimator)
+
     def __getstate__(self) -> list[object]:
         """Return names and parameters that identify the base in every process, without the uids."""
         whole = list(stages(self.estimator))
@@ -526,7 +541,7 @@ class SparkBase:
 
     def check_frame(self, frame: DataFrame) -> None:
         """Raise an error where the frame already has a column that the classifier adds."""
-        last = last_stage(self.estimator)
+        last = self.last
         names = [
             last.getOrDefault(name)
             for name in ("predictionCol", "rawPredictionCol", "probabilityCol")
@@ -541,7 +556,7 @@ class SparkBase:
 
     def check_classes(self, classes: Array, label: str) -> None:
         """Raise a ValueError where the classifier does not give probabilities of all classes, or divides them."""
-        last = last_stage(self.estimator)
+        last = self.last
         name, family = type(last).__name__, last.getOrDefault("family") if last.hasParam("family") else ""
         if isinstance(last, GBTClassifier | FMClassifier) or by_margin(last) or family == "binomial":
             raise ValueError(
@@ -682,6 +697,8 @@ class SparkEngine(Engine):
     ----------
     data : SparkData
         The rows.
+    bases : sequence of SparkBase, default=()
+        Bases that have to give probabilities of all classes, where there are several.
     tuned : bool, default=True
         Whether thresholds are searched, or models keep their own decision.
     parallelism : int, default=1
@@ -690,25 +707,55 @@ class SparkEngine(Engine):
         Whether the data are to be distinguished from others, see ``identity`` of `csf.distributed.Engine`.
     """
 
-    def __init__(self, data: SparkData, *, tuned: bool = True, parallelism: int = 1, checksum: bool = False) -> None:
+    def __init__(
+        self,
+        data: SparkData,
+        bases: Sequence[SparkBase] = (),
+        *,
+        tuned: bool = True,
+        parallelism: int = 1,
+        checksum: bool = False,
+    ) -> None:
         self.data, self.tuned, self.parallelism = data, tuned, parallelism
-        self.found = data.survey(checksum=checksum)
-        self.labels, self.n_folds = self.found.labels, self.found.n_folds
-        self.sums = WeightSums.below(self.found.largest)
-        # Decisions by costs of rows or on several classes need the scores, of a sample at least.
-        self._judged = data.costs is not None or self.labels.n_alike is not None
-        self.identity = (
-            self.found.checksum,
-            data.frame.columns,
-            data.label,
-            data.weight,
-            data.fold,
-            self.n_folds,
-            data.seed,
-        )
+        self._bases, self._checksum = bases, checksum
         self._scores: SparkScores | None = None
         # By which weights that are powers of what rows cost are multiplied.
         self._scales: dict[float, float] = {0.0: 1.0}
+
+    # The first pass is made when something is asked for: options are checked before.
+    @cached_property
+    def found(self) -> Surveyed:
+        """Results of the first pass."""
+        return self.data.survey(checksum=self._checksum)
+
+    @cached_property
+    def labels(self) -> Labels:
+        """Classes of the labels."""
+        labels = self.found.labels
+        for base in self._bases if labels.n_alike is not None else ():
+            base.check_classes(labels.classes, self.data.label)
+        return labels
+
+    @property
+    def n_folds(self) -> int:
+        """Number of folds."""
+        return self.found.n_folds
+
+    @property
+    def identity(self) -> object:
+        """Identity of the data and folds, see `csf.distributed.Engine`."""
+        data = self.data
+        return self.found.checksum, data.frame.columns, data.label, data.weight, data.fold, self.n_folds, data.seed
+
+    @property
+    def _judged(self) -> bool:
+        """True where decisions by costs of rows or on several classes need the scores, of a sample at least."""
+        return self.data.costs is not None or self.labels.n_alike is not None
+
+    @cached_property
+    def sums(self) -> WeightSums:
+        """Exact sums of weights."""
+        return WeightSums.below(self.found.largest)
 
     @cached_property
     def _totals(self) -> FoldTotals:
@@ -742,14 +789,21 @@ class SparkEngine(Engine):
         few = not self._judged or counts.sum() <= MOST_COLLECTED
         return None if few else sample_shares(counts, MOST_COLLECTED)
 
-    def cost_sums(self, powers: Sequence[float]) -> Array:
-        """See `csf.distributed.Engine.cost_sums`."""
+    @property
+    def row_costs(self) -> RowCostData | None:
+        """See `csf.distributed.RowCostData`."""
+        if self.data.costs is None:
+            return None
+        # The columns of costs are the frame's: in memory, what they hold is given with the rows.
+        costs = self.data.costs.without_columns()
+        return RowCostData(costs, lambda base: not by_margin(base.last), self._cost_sums, self._entry_costs)
+
+    def _cost_sums(self, powers: Sequence[float]) -> Array:
         sums = self.data.cost_sums(powers)
         self._scales = stake_scales(sums, powers)
         return sums
 
-    def entry_costs(self) -> CostTable:
-        """See `csf.distributed.Engine.entry_costs`."""
+    def _entry_costs(self) -> CostTable:
         data = self.data
         columns = [F.col(data.key_name), *(each.alias(name) for name, each in data.cost_columns.items())]
         # Rows with the same key are the same, so that their order is that of the entries.
@@ -801,6 +855,11 @@ class SparkEngine(Engine):
             return known
         self._scores = SparkScores(rows.drop("key"), self.n_folds, cut, self.sums)
         return self._scores
+
+    def local(self, base: SparkBase, model: Model) -> LocalModel | None:
+        """See `csf.distributed.Engine.local`."""
+        local = local_model(model)
+        return None if local is None else LocalModel(local, score_method(model))
 
     def _held_out(self, fold: int, model: Model) -> DataFrame:
         """Return the columns to count of the rows of a fold."""

@@ -16,27 +16,24 @@ from pyspark.ml.util import DefaultParamsReadable, DefaultParamsReader, DefaultP
 from pyspark.sql import DataFrame
 
 from csf._common.sklearn import check_options, named_models, options_of
-from csf._common.typing import Keywords
 from csf._common.validation import check_count, check_fraction
-from csf.distributed.engine import RemoteClassifier, local_search, without_options_of_memory
-from csf.distributed.kinds import engine_search, rule_in_memory
+from csf.distributed.local import RemoteClassifier, local_search, without_options_of_memory
+from csf.distributed.plan import search_on
 from csf.metrics.row_costs import row_costs
 from csf.metrics.trials import Trial
 from csf.search.config import SLOW, SearchConfig, SharedOptions, numbered
 from csf.search.config import Model as SearchedModel
 from csf.search.fitted import class_attributes
+from csf.search.loop import Deadline
 from csf.search.problems.binary import cv_results
 from csf.search.problems.results import trial_table
-from csf.search.supports import ROW_COSTS
 from csf.spark.decisions import with_rule
 from csf.spark.engine import (
     SparkBase,
     SparkData,
     SparkEngine,
     last_stage,
-    local_model,
     score_method,
-    score_parameter,
     stages,
 )
 from csf.thresholding.base import ScoredElsewhere
@@ -45,10 +42,11 @@ if TYPE_CHECKING:
     from pandas import DataFrame as PandasFrame
 
     from csf._common.typing import Costs
-    from csf.distributed import CountedCut, EngineSearch
+    from csf.distributed import CountedCut
     from csf.metrics import Constraint
     from csf.metrics.registry import MetricLike
     from csf.search.estimator import CostSearch
+    from csf.search.planning import Outcome
     from csf.search.study import Bound
     from csf.strategies.base import StrategyLike
 
@@ -309,7 +307,9 @@ class SparkCostSearchModel(Model, DefaultParamsReadable, DefaultParamsWritable):
             setattr(self, name, tuple(value) if isinstance(value, list) else value)
 
     @classmethod
-    def of(cls, bestModel: Model, bestThreshold: float | None, local: CostSearch) -> SparkCostSearchModel:
+    def of(
+        cls, bestModel: Model, bestThreshold: float | None, local: CostSearch, counted: Sequence[CountedCut]
+    ) -> SparkCostSearchModel:
         """Make the model from the results of a search.
 
         Parameters
@@ -320,6 +320,8 @@ class SparkCostSearchModel(Model, DefaultParamsReadable, DefaultParamsWritable):
             Its threshold.
         local : CostSearch
             The results, in memory.
+        counted : sequence of CountedCut
+            Passes and counts behind each threshold.
 
         Returns
         -------
@@ -330,7 +332,7 @@ class SparkCostSearchModel(Model, DefaultParamsReadable, DefaultParamsWritable):
         attributes = {name: getattr(local, _published(name), None) for name in get_annotations(SparkCostSearchModel)}
         attributes |= {"bestThreshold": bestThreshold, "numFolds": found.n_splits, "settings": found.settings}
         model = cls(bestModel, attributes, found.trials)
-        model.countedCuts, model._local = list(getattr(found, "counted", ())), local
+        model.countedCuts, model._local = list(counted), local
         return model
 
     def to_local(self) -> CostSearch:
@@ -590,36 +592,24 @@ class SparkCostSearch(Estimator, SearchParams, DefaultParamsReadable, DefaultPar
             **{theirs: self.getOrDefault(own) for own, theirs in SHARED.items()},
         )
         check_options(config, {theirs: own for own, theirs in SHARED.items()})
+        deadline = Deadline.of(config.time_limit)
         planned: list[Any] = self._planned()
         models = [model._replace(settings=[_setting(each) for each in model.settings]) for model in planned]
-        settings = [setting for model in models for setting in model.named_settings]
         bases = [SparkBase(each.base.copy(own), self.getSeed()) for each in planned for own in each.settings]
         for base in bases:
             base.check_frame(dataset)
         data = self._data(dataset)
-        if data.costs is not None:
-            ROW_COSTS.check(config)
         with data.kept():
-            engine = SparkEngine(
-                data, tuned=config.tunes, parallelism=self.getParallelism(), checksum=config.checkpoint is not None
-            )
-            for base in bases if engine.labels.n_alike is not None else ():
-                base.check_classes(engine.labels.classes, data.label)
-            likely = all(score_parameter(last_stage(each.estimator)) == "probabilityCol" for each in bases)
-            # The columns of costs are the frame's: in memory, what they hold is given with the rows.
-            costs = None if data.costs is None else data.costs.without_columns()
-            options: Keywords = {"labels": engine.labels, "costs": costs, "likely": likely}
-            options["models"] = models if len(models) > 1 else None
-            search = engine_search(engine, bases, settings, config, **options)
+            options = {"parallelism": self.getParallelism(), "checksum": config.checkpoint is not None}
+            engine = SparkEngine(data, bases, tuned=config.tunes, **options)
             try:
-                found = search.run()
+                plan, problem, outcome = search_on(engine, config, models, bases, deadline=deadline)
             finally:
                 engine.release()
-            model = search.train_on_everything(found).model
-        local = _local(model, search, found, engine)
-        elsewhere = ScoredElsewhere("", score_method(model), engine.labels.classes)
-        rule = rule_in_memory(search, found, elsewhere, engine.labels, elsewhere.reads)
-        return SparkCostSearchModel.of(*with_rule(model, rule, engine.data.costs), local)
+        elsewhere = ScoredElsewhere("", score_method(outcome.model), engine.labels.classes)
+        rule = problem.rule_of(outcome.found, elsewhere, elsewhere.reads)
+        deciding = with_rule(outcome.model, rule, data.costs)
+        return SparkCostSearchModel.of(*deciding, _local(config, outcome, engine), plan.counted)
 
     def _check(self, dataset: object) -> None:
         """Raise an error for invalid parameters that are checked nowhere else."""
@@ -684,14 +674,13 @@ def _published(name: str) -> str:
     return renamed.get(name, re.sub("[A-Z]", lambda letter: f"_{letter[0].lower()}", name)) + "_"
 
 
-def _local(model: Model, search: EngineSearch, found: Any, engine: SparkEngine) -> CostSearch:
+def _local(config: SearchConfig, outcome: Outcome, engine: SparkEngine) -> CostSearch:
     """Convert the results to a search in memory, which predicts if the model is available there."""
-    rule, local = None, local_model(model)
-    base = RemoteClassifier(type(found.config.base[0]).__name__ if len(found.config.base) == 1 else "several models")
-    if local is not None:
-        base, method = type(local)(), ("predict_proba" if hasattr(local, "predict_proba") else "decision_function")
-        rule = rule_in_memory(search, found, local, engine.labels, method)
-    options = {name: getattr(found.config, name) for name in SHARED.values() if name not in ("checkpoint", "callbacks")}
+    found, rule = outcome.found, outcome.rule
+    names = [type(each).__name__ for each in config.base]
+    base = RemoteClassifier(names[0] if len(names) == 1 else "several models")
+    base = base if rule is None else type(rule.estimator)()
+    options = {name: getattr(config, name) for name in SHARED.values() if name not in ("checkpoint", "callbacks")}
     known = class_attributes(engine.labels) | {"class_count_": engine.class_count}
     return local_search(base, found, rule, {**options, "param_grid": None, "refit": rule is not None}, **known)
 

@@ -417,7 +417,7 @@ Make: TypeAlias = Callable[..., Engine]
 
 
 def check_engine(make: Make, base: Estimator, *, tol: float = 1e-2, random_state: int = 0) -> None:
-    """Check that an engine keeps what `csf.distributed.EngineSearch` relies on.
+    """Check that an engine keeps what `csf.distributed.search_on` relies on.
 
     Parameters
     ----------

@@ -108,7 +108,7 @@ def test_trainings_weigh_rows_by_what_they_cost(rows):
     costs, (dX, dy, dweight, dfold) = RowCosts(fn="amount", fp=2.0), collections(rows)
     engine = DaskEngine(DaskData(dX, dy, dweight, dfold, 2, 0, costs=costs), LinearBase())
     base, stakes = LogisticRegression(tol=1e-10), np.where(y == 1, frame["amount"], 2.0)
-    sums = engine.cost_sums([0.0, 0.5])
+    sums = engine.row_costs.sums([0.0, 0.5])
     np.testing.assert_allclose(sums[2:4], [weight @ (stakes * y), weight @ (stakes * (1 - y))])
     np.testing.assert_allclose(sums[4:], [weight.sum(), weight @ stakes**0.5])
     jobs = [Job(base, 1, (1.0, 1.0), power=power) for power in (0.5, 0.0)]

@@ -6,6 +6,7 @@ import pickle
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import dask
@@ -31,7 +32,6 @@ from csf.dask import DaskCostSearch, DaskEngine
 from csf.dask.collections import DaskData
 from csf.dask.engine import LinearBase, base_kind
 from csf.distributed import Job, hash_folds
-from csf.distributed.engine import EngineTrainer
 from csf.export import fixed_threshold, linear_rule
 from csf.metrics.trials import best_trial
 from csf.testing import check_engine
@@ -399,20 +399,20 @@ def test_the_final_training_goes_on_from_a_fold(data, base, monkeypatch):
     X, y, weight = data
     passes, reduced, spent, found = [], DaskData.reduced, [], []
     monkeypatch.setattr(DaskData, "reduced", lambda *given: passes.append(1) or reduced(*given))
-    trained = EngineTrainer.train_on_everything
+    trained = DaskEngine.refit
 
-    def counted(self, setting, costs, starts):
-        for known in ((), starts):
+    def counted(self, job, **options):
+        for known in ((), job.starts):
             passes.clear()
-            found.append(trained(self, setting, costs, known))
+            found.append(trained(self, replace(job, starts=known), **options))
             spent.append(len(passes))
         return found[-1]
 
-    monkeypatch.setattr(EngineTrainer, "train_on_everything", counted)
+    monkeypatch.setattr(DaskEngine, "refit", counted)
     DaskCostSearch(PRECISE[base], n_trials=2, cv=3, param_grid=None).fit(*pieces(3, X, y, weight))
     cold, warm = spent
     assert warm < cold
-    np.testing.assert_allclose(found[1].model.model.w, found[0].model.model.w, atol=1e-5)
+    np.testing.assert_allclose(found[1].model.coef_, found[0].model.coef_, atol=1e-5)
 
 
 # ---------------------------------------------------------------- the interface

@@ -16,11 +16,13 @@ from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
 from csf import CostSearch
-from csf.distributed import EngineSearch, FoldTotals, MemoryEngine, hash_folds
-from csf.distributed.engine import EngineTrainer, check_folds, sample_shares
-from csf.metrics import Constrained, FBeta, get_constraint, get_metric
+from csf.distributed import FoldTotals, MemoryEngine, hash_folds, search_on
+from csf.distributed.engine import check_folds, sample_shares
+from csf.distributed.plan import plan_on
+from csf.metrics import Constrained, get_constraint, get_metric
 from csf.metrics.trials import best_trial
-from csf.search.config import BEYOND, MULTIPLES, SearchConfig
+from csf.search.config import BEYOND, FAST, MULTIPLES, SLOW, Model, SearchConfig
+from csf.search.problems.binary import BinaryProblem
 
 PAPERS = {"strategy": "cone", "threshold": "tune", "normalize": "none"}
 TREE = DecisionTreeClassifier(max_depth=5, random_state=0)
@@ -40,13 +42,19 @@ def engine(data):
     return MemoryEngine(X, y, hash_folds(0, y.size, 3))
 
 
-def searched(engine, base, metric="f1", constraint=None, settings=({},), fast=False, **options):
+def searched(engine, base, *given, refit=False, **options):
+    """Plan and result of a search."""
+    plan, *_, outcome = run(engine, base, *given, refit=refit, **options)
+    return plan, outcome.found
+
+
+def run(engine, base, metric="f1", constraint=None, settings=({},), fast=False, **options):
     metric = get_metric(metric)
     metric = metric if constraint is None else Constrained(metric, get_constraint(constraint))
     bases = [base.__class__(**{**base.get_params(), **setting}) for setting in settings]
     config = SearchConfig(base=base, metric=metric, **(PAPERS | options))
-    search = EngineSearch(engine, bases, list(settings), config, fast)
-    return search, search.run()
+    model = Model(None, base, config.param_grid, list(settings), effort=FAST if fast else SLOW)
+    return search_on(engine, config, [model], bases)
 
 
 @pytest.mark.parametrize(("cv", "weighted"), [(3, True), (0.4, False)])
@@ -162,7 +170,7 @@ def test_a_search_goes_on_from_its_file_bit_for_bit(data, tmp_path, after):
         searched(engine, LogisticRegression(), checkpoint=path, callbacks=[kill], **options)
     search, again = searched(engine, LogisticRegression(), checkpoint=path, **options)
     assert again.trials == whole.trials
-    assert len(search.trainer.counted) == 5 - after
+    assert len(search.counted) == 5 - after
     assert again.winner.duality_gap == 1e-3
 
 
@@ -179,13 +187,10 @@ def test_the_winner_is_trained_on_everything_from_its_solution_on_a_fold(data, t
     X, y, _ = data
     engine = Recording(X, y, hash_folds(0, y.size, 3))
     options = {"n_trials": 3, "checkpoint": tmp_path / "search.json"}
-    search, found = searched(engine, LogisticRegression(), **options)
-    known = engine.states[0, found.winner.costs]
-    # A search that goes on from its file has trained nothing itself.
+    # A search that goes on from its file has trained nothing on folds itself.
     for _ in range(2):
-        search.train_on_everything(found)
-        assert engine.starts[0].tolist() == known.tolist()
-        search, found = searched(engine, LogisticRegression(), **options)
+        *_, outcome = run(engine, LogisticRegression(), **options)
+        assert engine.starts[0].tolist() == engine.states[0, outcome.found.winner.costs].tolist()
 
 
 class Broad(Stateful):
@@ -315,13 +320,15 @@ class Interrupted(MemoryEngine):
 def test_the_winner_is_trained_on_everything_with_normalised_costs(data):
     X, y, weight = data
     engine = MemoryEngine(X, y, hash_folds(0, y.size, 3), weight)
-    search, found = searched(engine, LogisticRegression(), n_trials=2, normalize="mean")
+    *_, outcome = run(engine, LogisticRegression(), n_trials=2, normalize="mean")
     whole = paper_search(
         LogisticRegression(), n_trials=2, normalize="mean", engine="generic", cv=PredefinedSplit(engine.fold)
     )
     whole.fit(X, y, weight)
-    model = search.train_on_everything(found).model
-    np.testing.assert_allclose(model.coef_, whole.best_estimator_.coef_, rtol=1e-5)
+    np.testing.assert_allclose(outcome.model.coef_, whole.best_estimator_.coef_, rtol=1e-5)
+    np.testing.assert_array_equal(
+        outcome.rule.predict(X), outcome.model.decision_function(X) >= outcome.found.threshold
+    )
 
 
 @pytest.mark.parametrize(
@@ -355,7 +362,10 @@ def test_batches_hold_as_many_trials_as_are_trained_together_and_one_of_each_set
     rng = np.random.default_rng(0)
     engine = Engine(rng.normal(size=(40, 2)), np.arange(40) % 2, np.arange(40) % 4 // 2)
     engine.jobs = jobs
-    trainer = EngineTrainer(engine, [LogisticRegression()] * 3, FBeta(), engine.totals())
+    config = SearchConfig(LogisticRegression(), **PAPERS)
+    model = Model(None, LogisticRegression(), None, [{"C": 1.0}, {"C": 2.0}, {"C": 3.0}])
+    problem = BinaryProblem(engine.labels)
+    trainer = plan_on(engine, config, problem, [model], [LogisticRegression()] * 3).trainer(config, problem)
     trials = [told(number, 0.2 + 0.1 * number, 0.1, 0.1, pos=0.5) for number in range(2)]
     asked = [(setting, trial) for setting in range(3) for trial in trials]
     batches = trainer.batches(asked)

@@ -9,9 +9,9 @@ from sklearn.exceptions import FitFailedWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
-from csf.distributed import EngineSearch, Job, MemoryEngine, hash_folds
+from csf.distributed import Job, MemoryEngine, hash_folds, search_on
 from csf.metrics.profile import ErrorProfile
-from csf.search.config import SearchConfig
+from csf.search.config import SLOW, Model, SearchConfig
 
 allpairspy = pytest.importorskip("allpairspy", reason="needs allpairspy: pip install 'csf-search[test]'")
 
@@ -63,8 +63,9 @@ def searched(each):
     names = ("metric", "constraint", "strategy", "threshold", "normalize", "bound")
     config = SearchConfig(base=base, n_trials=4, **{name: each[name] for name in names})
     config.check()
-    search = EngineSearch(engine, [base.__class__(**base.get_params() | more) for more in settings], settings, config)
-    return search, search.run()
+    bases = [base.__class__(**base.get_params() | more) for more in settings]
+    plan, _, outcome = search_on(engine, config, [Model(None, base, config.param_grid, settings, effort=SLOW)], bases)
+    return plan, outcome.found
 
 
 def possible(row):

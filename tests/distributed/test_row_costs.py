@@ -6,23 +6,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.linear_model import LogisticRegression
 
-from csf.data.labels import Labels
-from csf.distributed import MemoryEngine
-from csf.distributed.row_costs import RowCostEngineSearch
+from csf.distributed import MemoryEngine, search_on
 from csf.metrics import RowCosts
 from csf.metrics.row_costs import CostTable, cost_sums, stake_weights
-from csf.search.config import SearchConfig
+from csf.search.config import Model, SearchConfig
 
 
 def test_an_engine_without_costs_of_rows_says_so():
     X, y = np.arange(40.0).reshape(20, 2), np.arange(20) % 3 == 0
     config = SearchConfig(LogisticRegression(), RowCosts(fn=2.0, fp=1.0))
-    labels = Labels(np.array([0, 1]), 0)
-    search = RowCostEngineSearch(
-        MemoryEngine(X, y, np.arange(20) % 2), [LogisticRegression()], [{}], config, labels=labels
-    )
+    model = Model(None, LogisticRegression(), None, [{}])
     with pytest.raises(TypeError, match=r"MemoryEngine has no costs of rows; use csf\.CostSearch on a sample"):
-        search.run()
+        search_on(MemoryEngine(X, y, np.arange(20) % 2), config, [model], [LogisticRegression()])
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(0, 12))

@@ -38,9 +38,10 @@ REASONS = {
         csf.thresholding.ValuedCurve
     """,
     "a contract between engines and the search, with a conformance suite of its own": """
-        csf.distributed.Engine csf.distributed.EngineSearch csf.distributed.MemoryEngine csf.distributed.MemoryScores
+        csf.distributed.Engine csf.distributed.EnginePlan csf.distributed.MemoryEngine csf.distributed.MemoryScores
         csf.distributed.PartedScores csf.distributed.counted_cut csf.distributed.hash_folds
-        csf.distributed.own_decision csf.dask.DaskEngine csf.spark.SparkEngine csf.testing.check_engine
+        csf.distributed.own_decision csf.distributed.search_on csf.dask.DaskEngine csf.spark.SparkEngine
+        csf.testing.check_engine
     """,
     "takes frames or collections of a cluster; its own tests give it bad ones": """
         csf.dask.DaskCostSearch csf.spark.SparkCostSearch

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from csf._common.typing import Array, Estimator, IntArray, Params
 from csf._common.validation import small_indices
-from csf.data.folds import Fold
+from csf.data.folds import Fold, FoldShares
 from csf.data.labels import learnt_classes
 from csf.data.responses import respond
 from csf.evaluate import MAX_BYTES
@@ -26,12 +26,12 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from csf._common.typing import Samples
-    from csf.data.folds import Task
+    from csf.data.folds import ClassShares, Task
     from csf.data.labels import Labels
     from csf.evaluate.stores import Store
     from csf.metrics import Constraint
     from csf.search.config import SearchConfig, SearchEffort
-    from csf.search.plan import Plan
+    from csf.search.plan import MemoryPlan, Plan
     from csf.search.problems.results import SearchResult
     from csf.search.selection import SettingRace
     from csf.search.study import History
@@ -100,10 +100,10 @@ class Problem(ABC):
         return task.weight
 
     @abstractmethod
-    def studies(self, config: SearchConfig, folds: list[Fold], efforts: Sequence[SearchEffort]) -> Studies:
+    def studies(self, config: SearchConfig, shares: ClassShares, efforts: Sequence[SearchEffort]) -> Studies:
         """Return one study without trials for each setting, which has an effort."""
 
-    def extended(self, config: SearchConfig, plan: Plan) -> Plan:
+    def extended(self, config: SearchConfig, plan: Any) -> Any:
         """Return the plan with the trainings that this kind of problem adds."""
         return plan
 
@@ -137,7 +137,8 @@ class Problem(ABC):
         """Return a study with one pending trial for each fitted base."""
         everything = np.arange(task.n_samples)
         efforts = [FAST] * len(config.models)
-        studies = self.studies(replace(config, n_trials=1), [Fold(task, everything, everything)], efforts)
+        shares = FoldShares([Fold(task, everything, everything)])
+        studies = self.studies(replace(config, n_trials=1), shares, efforts)
         for study in studies:
             study.ask_batch()
         return studies
@@ -166,7 +167,7 @@ class Problem(ABC):
         return score
 
     @abstractmethod
-    def with_mean_scores(self, found: Any, mean: Array, plan: Plan) -> SearchResult:
+    def with_mean_scores(self, found: Any, mean: Array, plan: MemoryPlan) -> SearchResult:
         """Replace the winner's held-out scores by means over models, and all that is tuned on them."""
 
     def rule(self, found: Any, trainer: Trainer, training: Training) -> DecisionRule:
@@ -174,8 +175,11 @@ class Problem(ABC):
         return self.rule_of(found, trainer.estimator(training))
 
     @abstractmethod
-    def rule_of(self, found: Any, estimator: Any) -> DecisionRule:
-        """Build the rule of a winner that is a fitted estimator; of several labels there is a list of these."""
+    def rule_of(self, found: Any, estimator: Any, method: str | None = None) -> DecisionRule:
+        """Build the rule of a winner that is a fitted estimator; of several labels there is a list of these.
+
+        Its scores are those of a ``method``; ``None`` for the first one that it has.
+        """
 
 
 class FittedBase(NamedTuple):

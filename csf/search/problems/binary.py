@@ -13,7 +13,7 @@ import numpy as np
 
 from csf._common.messages import warn
 from csf._common.typing import Array, BoolArray, Estimator, IntArray, Label, Params
-from csf.data.folds import Fold, bound_share, first_repeat, pool_held_out, pooled
+from csf.data.folds import Fold, pool_held_out, pooled
 from csf.data.labels import read_labels
 from csf.data.responses import class_scores, compare, lost_samples
 from csf.evaluate import Candidate, Chooser, Resampling, ScoreStore, kept
@@ -31,7 +31,6 @@ from csf.search.config import (
     Model,
     chooser_of,
     settings_of,
-    steps_of_models,
     strategy_of,
 )
 from csf.search.margin import bound_with_margin
@@ -71,14 +70,14 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from csf._common.typing import Samples
-    from csf.data.folds import Task
+    from csf.data.folds import ClassShares, Task
     from csf.data.responses import Response
     from csf.evaluate import Assessment
     from csf.metrics.base import Metric
     from csf.metrics.constraints import Constraint, Review
     from csf.metrics.trials import OutcomeFields
     from csf.search.config import SearchConfig, SearchEffort
-    from csf.search.plan import Plan
+    from csf.search.plan import MemoryPlan, Plan
     from csf.thresholding.certificates import Guarantee
 
 
@@ -167,9 +166,9 @@ class BinaryProblem(TwoClasses):
         multiples = [*MULTIPLES, *BEYOND] if self._races(config) else MULTIPLES
         return settings_of(model.param_grid, model.base, config.engine, multiples=multiples, n_samples=n_samples)
 
-    def studies(self, config: SearchConfig, folds: list[Fold], efforts: Sequence[SearchEffort]) -> list[Study]:
+    def studies(self, config: SearchConfig, shares: ClassShares, efforts: Sequence[SearchEffort]) -> list[Study]:
         """Create a study without trials for each setting, which has an effort."""
-        return make_studies(config, efforts, pos=bound_share(folds, on_train=config.bound_on == "train"))
+        return make_studies(config, efforts, pos=shares.pos)
 
     def _races(self, config: SearchConfig) -> bool:
         """Check whether settings drop out, see `races`."""
@@ -177,13 +176,11 @@ class BinaryProblem(TwoClasses):
 
     def race(self, config: SearchConfig, plan: Plan, store: Any) -> SettingRace | None:
         """Create the race that decides which settings are trained at more costs; return ``None`` for all of them."""
-        if not self._races(config) or len(plan.studies) == 1:
+        if not self._races(config) or store is None or len(plan.studies) == 1:
             return None
-        names = [str(each.name) for each in plan.models] if len(plan.models) > 1 else []
         # What bounds read of training parts is that of all folds.
-        n_first = first_repeat(plan.splits) if names and config.bound_on == "validation" else 0
-        steps, n_first = steps_of_models(plan.models), n_first if n_first < len(plan.splits) else 0
-        return Race(plan.studies, steps, store, config.aim, names=names, n_first=n_first)
+        n_first = plan.n_first if plan.names and config.bound_on == "validation" else 0
+        return Race(plan.studies, plan.steps, store, config.aim, names=plan.names, n_first=n_first)
 
     def judge(self, config: SearchConfig) -> Evaluator:
         """Create the judge of trainings."""
@@ -199,7 +196,9 @@ class BinaryProblem(TwoClasses):
         """Choose the winner among the trials of some models, and its decision."""
         if not searched.n_splits:
             _warn_of_one_unit(searched.store)
-        won = conclude(searched, chooser_of(searched.config, models))
+        # A sample has other values than the rows that decide.
+        sampled = searched.store is not None and searched.store.is_sample
+        won = conclude(searched, chooser_of(searched.config, models, draws=not sampled))
         return self.decision.conclude(replace(won, decision=self.decision))
 
     def read_constraint(self, constraint: str | Constraint | None) -> Constraint | None:
@@ -207,7 +206,7 @@ class BinaryProblem(TwoClasses):
         by_row = self.decision.constraint(None)
         return super().read_constraint(constraint) if by_row is None else by_row
 
-    def with_mean_scores(self, found: BinaryResult, mean: Array, plan: Plan) -> BinaryResult:
+    def with_mean_scores(self, found: BinaryResult, mean: Array, plan: MemoryPlan) -> BinaryResult:
         """Replace the winner's held-out scores by means over models, and the threshold."""
         if self.labels.classes.size == 2:
             return found.decision.tuned(with_mean_scores(found, mean.ravel()))
@@ -367,7 +366,6 @@ class BinaryResult(ScoreResult):
     bound_margin: float = np.nan
     # Place of the trial that would be best at another share of positives, and its score there.
     moved_best: tuple[int, float] | None = None
-    counted: Sequence[object] = field(default=())
     # How the winner was chosen.
     chooser: Chooser = BEST
 
@@ -632,7 +630,6 @@ class BinaryResult(ScoreResult):
 def conclude(
     searched: SearchRecord,
     chooser: Chooser,
-    counted: Sequence[object] = (),
     *,
     made: Callable[..., BinaryResult] = BinaryResult,
 ) -> BinaryResult:
@@ -662,7 +659,6 @@ def conclude(
         upper_bound=bound.value,
         gap=distance + bound.margin,
         bound_margin=bound.margin,
-        counted=counted,
         chooser=chooser,
     )
 

@@ -71,14 +71,14 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from csf._common.typing import Estimator, Samples
-    from csf.data.folds import Fold, Task
+    from csf.data.folds import ClassShares, Fold, Task
     from csf.data.labels import Labels
     from csf.evaluate import Assessment
     from csf.metrics.confusion import ConfusionMetric
     from csf.metrics.constraints import Review
     from csf.metrics.trials import Trial
     from csf.search.config import Model, SearchConfig, SearchEffort
-    from csf.search.plan import Plan
+    from csf.search.plan import MemoryPlan, Plan
     from csf.search.training import Evaluator
     from csf.thresholding.class_choice import MulticlassStore
 
@@ -135,21 +135,14 @@ class MulticlassProblem(Problem):
         """Return the splitter, or the splits."""
         return class_splits(y, effort, random_state=random_state) if config.cv is None else config.cv
 
-    def studies(self, config: SearchConfig, folds: list[Fold], efforts: Sequence[SearchEffort]) -> Studies:
+    def studies(self, config: SearchConfig, shares: ClassShares, efforts: Sequence[SearchEffort]) -> Studies:
         """Create a study without trials for each setting, which has an effort."""
-        task = folds[0].task
-        totals = np.bincount(task.codes, task.weight, self._n_classes)
-        shares = totals / totals.sum()
-        return [
-            MulticlassStudy(
-                self.metric, config.strategy, shares=shares, n_trials=config.n_trials, why=effort.only_equal
-            )
-            for effort in efforts
-        ]
+        options = {"shares": shares.class_shares, "n_trials": config.n_trials}
+        return [MulticlassStudy(self.metric, config.strategy, **options, why=effort.only_equal) for effort in efforts]
 
     def race(self, config: SearchConfig, plan: Plan, store: object) -> EqualWeightsFirst | None:
         """Return what drops settings that equal weights show to be no better; ``None`` where all go on."""
-        small = plan.task.n_samples < LARGE or len(plan.models) > 1
+        small = plan.n_rows < LARGE or len(plan.models) > 1
         if small or len(plan.studies) < 3 or config.constraint is not None or not drops_settings(config):
             return None
         return EqualWeightsFirst(plan.studies)
@@ -185,11 +178,11 @@ class MulticlassProblem(Problem):
         """Choose the winner, and its rule."""
         return conclude_classes(searched, self.labels)
 
-    def rule_of(self, found: MulticlassResult, estimator: Estimator) -> MulticlassRule:
+    def rule_of(self, found: MulticlassResult, estimator: Estimator, method: str | None = None) -> MulticlassRule:
         """Build the rule of a winner that is a fitted estimator."""
         return found.rule_with(estimator, self.labels)
 
-    def with_mean_scores(self, found: MulticlassResult, mean: Array, plan: Plan) -> MulticlassResult:
+    def with_mean_scores(self, found: MulticlassResult, mean: Array, plan: MemoryPlan) -> MulticlassResult:
         """Replace the winner's held-out scores by means over models, and the rule."""
         store, metric = found.store, found.metric
         row, score = store[found.key], kept(mean)

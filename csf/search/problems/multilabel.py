@@ -38,7 +38,7 @@ from csf.search.config import (
     split_seed,
 )
 from csf.search.plan import Plan
-from csf.search.planning import run_search, split_for_test, training_sample
+from csf.search.planning import plan_in_memory, run_search, split_for_test, training_sample
 from csf.search.problems.binary import THRESHOLD, BinaryProblem, BinaryResult, conclude
 from csf.search.problems.results import SearchRecord, held_out_units
 from csf.search.selection import N_DRAWS, averaged_cut
@@ -476,7 +476,8 @@ class LabelSearch:
                 replace(config, strategy=Ladder(1)),
                 SampleMeans(task.user_labels, labels.n_labels, self.aim),
             )
-        found, rule, seconds = run_search(search, config, problem, task, self.prepared, deadline)
+        plan = plan_in_memory(search, config, problem, task, self.prepared)
+        found, rule, seconds, _ = run_search(config, problem, plan, search=search, deadline=deadline)
         found = replace(found, order=labels.order)
         if rule is not None:
             rule = replace(rule, rules=tuple(labels.given(list(rule.rules))))

@@ -119,13 +119,14 @@ class SearchRecord:
     @classmethod
     def of_plan(cls, plan: Plan, config: SearchConfig, store: Store | None, stopped: str | None) -> SearchRecord:
         """Record a finished search; ``stopped`` says why it ended where the studies do not."""
+        ended = [stopped] if stopped else [reason_of(plan.studies), *plan.unsearched]
         return SearchRecord(
             config=config,
             studies=plan.studies,
             settings=plan.settings,
-            n_splits=len(plan.splits),
+            n_splits=plan.n_splits,
             store=store,
-            stop_reason=stopped or "; ".join([reason_of(plan.studies), *plan.unsearched, *plan.notes]),
+            stop_reason="; ".join([*ended, *plan.notes]),
         )
 
     @property

@@ -56,10 +56,10 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from csf._common.typing import Samples
-    from csf.data.folds import Task
+    from csf.data.folds import ClassShares, Task
     from csf.evaluate import Assessment
     from csf.search.config import Model, SearchConfig, SearchEffort
-    from csf.search.plan import Plan
+    from csf.search.plan import MemoryPlan, Plan
     from csf.thresholding.curve import ValuedCurve
 
 # Share of the rows that is dearest, whose share of all that is at stake is reported.
@@ -120,6 +120,8 @@ class RowCostProblem(TwoClasses):
     costs: RowCosts
     table: CostTable
     constraint: Constraint | None = None
+    # Whether scores are log-odds or probabilities; ``None`` asks the bases.
+    likely: bool | None = None
     supports = ROW_COSTS
     methods = PROBABILITIES_FIRST
 
@@ -138,10 +140,14 @@ class RowCostProblem(TwoClasses):
             constraint.require_all_rows()
         labels, codes = read_labels(y, pos_label=config.pos_label)
         problem = cls(labels, costs.remembering(given), costs.table(X, **given))
-        constraint = problem.read_constraint(config.constraint)
+        return problem.constrained(config), codes
+
+    def constrained(self, config: SearchConfig) -> Self:
+        """Return the problem under the constraint of a search."""
+        constraint = self.read_constraint(config.constraint)
         if constraint is not None:
             check_rates(constraint)
-        return replace(problem, constraint=constraint), codes
+        return replace(self, constraint=constraint)
 
     @property
     def content(self) -> tuple[object, ...]:
@@ -171,29 +177,18 @@ class RowCostProblem(TwoClasses):
         """Compute what is at stake in each row, times the user's weights."""
         return np.abs(self.table.stakes(task.codes > 0)) * (1.0 if task.weight is None else task.weight)
 
-    def studies(self, config: SearchConfig, folds: list[Fold], efforts: Sequence[SearchEffort]) -> list[PowerStudy]:
+    def studies(self, config: SearchConfig, shares: ClassShares, efforts: Sequence[SearchEffort]) -> list[PowerStudy]:
         """Create a study without trials for each setting."""
         return [PowerStudy(self.costs, 0.0) for _ in efforts]
 
-    def extended(self, config: SearchConfig, plan: Plan) -> Plan:
+    def extended(self, config: SearchConfig, plan: Any) -> Any:
         """Add trainings of each model's own setting to the plan, with rows weighted by powers of their costs.
 
         Bases without a fast solver have such trainings only if a strategy object asks for them.
         """
-        models = [each for each in plan.models if plan.setup.channel_of(plan.bases[each.first]).carries_samples]
-        more = self.weighings(config, models, plan.task.n_samples)
-        return replace(
-            plan,
-            settings=plan.settings + [plan.settings[at] for at, _ in more],
-            bases=plan.bases + [plan.bases[at] for at, _ in more],
-            studies=plan.studies + [PowerStudy(self.costs, power) for _, power in more],
-            weights=[plan.task.weight] * len(plan.bases) + [self._weight(plan.task, power) for _, power in more],
-        )
-
-    @classmethod
-    def weighings(cls, config: SearchConfig, models: Sequence[Model], n_samples: int) -> list[tuple[int, float]]:
-        """List the first settings of models that are trained on weighed rows, and the powers of the rows' costs."""
-        return [(each.first, power) for each in models for power in cls._powers(config, each.effort, n_samples)]
+        powers = [(each.first, self._powers(config, each.effort, plan.n_rows)) for each in plan.weighable]
+        more = [(first, power) for first, of_model in powers for power in of_model]
+        return plan.with_powers(self, more, [PowerStudy(self.costs, power) for _, power in more])
 
     @staticmethod
     def _powers(config: SearchConfig, effort: SearchEffort, n_samples: int) -> list[float]:
@@ -203,7 +198,7 @@ class RowCostProblem(TwoClasses):
         most = (3 if given or n_samples <= MANY else 2) if given or effort is FAST else 1
         return powers_of(config.strategy, min(config.n_trials, most))[1:]
 
-    def _weight(self, task: Task, power: float) -> Array:
+    def weight(self, task: Task, power: float) -> Array:
         """Compute the weights of a training, with the same mean as the user's weights."""
         given, powers = (self.table, task.codes > 0, task.weight), (0.0, power)
         return stake_weights(*given, power, stake_scales(cost_sums(*given, powers), powers)[power])
@@ -228,7 +223,9 @@ class RowCostProblem(TwoClasses):
 
     def judge(self, config: SearchConfig) -> RowCostEvaluator:
         """Create the judge of trainings."""
-        likely = all(gives_log_odds(model.base) for model in config.models)
+        likely = self.likely
+        if likely is None:
+            likely = all(gives_log_odds(model.base) for model in config.models)
         return RowCostEvaluator(self, likely=likely)
 
     def fitted_judge(self, config: SearchConfig, results: Sequence[FoldResult]) -> RowCostEvaluator:
@@ -239,7 +236,7 @@ class RowCostProblem(TwoClasses):
         """Choose the winner, and its decision."""
         return conclude(searched)
 
-    def with_mean_scores(self, found: RowCostResult, mean: Array, plan: Plan) -> RowCostResult:
+    def with_mean_scores(self, found: RowCostResult, mean: Array, plan: MemoryPlan) -> RowCostResult:
         """Replace the winner's held-out scores by means over models, and the decision."""
         truth, weight, samples = pool_held_out(plan.folds)
         # The result's own store has the samples in another order.

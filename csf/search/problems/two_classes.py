@@ -63,9 +63,9 @@ class TwoClasses(Problem):
     ) -> ThresholdRule:
         """Build the rule of a fitted estimator whose scores are those of a method; ``None`` for its first one."""
 
-    def rule_of(self, found: Any, estimator: Estimator) -> DecisionRule:
+    def rule_of(self, found: Any, estimator: Estimator, method: str | None = None) -> DecisionRule:
         """Build the rule of a winner that is a fitted estimator."""
-        return self.rule_by(found, estimator, *self.names_in(estimator))
+        return self.rule_by(found, estimator, *self.names_in(estimator), method)
 
     def fitted_result(self, config: SearchConfig, base: FittedBase, task: Task) -> FoldResult:
         """Predict all samples by a fitted base."""

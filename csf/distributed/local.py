@@ -1,0 +1,63 @@
+"""Fitted searches in memory from the results of engines, and options that engines do not have."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import wraps
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from sklearn.base import BaseEstimator, ClassifierMixin
+
+from csf._common.sklearn import options_of
+from csf._common.typing import Estimator, Keywords
+from csf.search.config import SearchConfig
+from csf.search.estimator import CostSearch
+
+if TYPE_CHECKING:
+    from csf.thresholding.base import DecisionRule
+
+
+Kind = TypeVar("Kind", bound=type)
+
+
+def without_options_of_memory(kind: Kind) -> Kind:
+    """Decorate a search so that it refuses the options that `csf.CostSearch` alone has, with the reason."""
+    init: Any = kind.__init__
+
+    @wraps(init)
+    def checked(self: object, *args: object, **given: object) -> None:
+        for name, known in options_of(SearchConfig).items():
+            if name in given and known.in_memory:
+                raise TypeError(
+                    f"{name}={given[name]!r} is not for data on a cluster: {known.in_memory}. Leave it out, or use "
+                    "csf.CostSearch on rows in memory"
+                )
+        init(self, *args, **given)
+
+    kind.__init__ = checked
+    return kind
+
+
+class RemoteClassifier(ClassifierMixin, BaseEstimator):
+    """Placeholder for a classifier that is not available in memory.
+
+    Parameters
+    ----------
+    name : str, default=""
+        Its class.
+    """
+
+    def __init__(self, name: str = "") -> None:
+        self.name = name
+
+
+def local_search(
+    base: Estimator, found: Any, rule: DecisionRule | None, options: Keywords, **known: object
+) -> CostSearch:
+    """Make a fitted search in memory from an engine's outcome; ``known`` are attributes that no outcome has."""
+    search = CostSearch(base, **options)
+    vars(search).update(known)
+    search._publish(replace(found, config=replace(found.config, base=base, checkpoint=None, callbacks=None)), rule)
+    if rule is not None:
+        search.best_estimator_ = rule.estimator
+    return search
