@@ -14,6 +14,7 @@ from csf._common.validation import float_columns
 from csf.export.records import SavedRule, in_files
 from csf.export.rules import fitted_winner
 from csf.search import CostSearch
+from csf.thresholding.alerts import AlertLimit
 from csf.thresholding.base import DecisionRule
 
 
@@ -28,6 +29,8 @@ class ScoreRule(SavedRule):
         What decides about scores.
     reviews : ReviewRule or LabelReviews, default=None
         Which rows are reviewed, where the search has a ``review``.
+    alerts, alerts_beside_reviews : tuple of (int, AlertLimit), default=()
+        Limits on wrong alerts by the place of a class or label, and those of answers with reviews.
 
     Examples
     --------
@@ -42,6 +45,8 @@ class ScoreRule(SavedRule):
 
     rule: DecisionRule
     reviews: Any = None
+    alerts: tuple[tuple[int, AlertLimit], ...] = ()
+    alerts_beside_reviews: tuple[tuple[int, AlertLimit], ...] = ()
 
     @property
     def base(self) -> str:
@@ -96,7 +101,8 @@ class ScoreRule(SavedRule):
         """
         beside = {"by": by, "fn_cost": fn_cost, "fp_cost": fp_cost, "tp_cost": tp_cost, "tn_cost": tn_cost}
         rule, given = self._of_rows(scores, beside)
-        return rule.predict(given) if at_most is None else rule.predict_within(given, at_most)
+        is_limited = self.alerts or at_most is not None
+        return rule.predict_within(given, at_most, dict(self.alerts)) if is_limited else rule.predict(given)
 
     def decide_with_review(
         self, scores: ArrayLike, at_most: float | Mapping[Label, float] | None = None, **beside: ArrayLike
@@ -121,7 +127,7 @@ class ScoreRule(SavedRule):
         if self.reviews is None:
             raise ValueError("the search has no third answer; fit it with review=csf.metrics.Review(cost=...)")
         rule, given = self._of_rows(scores, beside)
-        return self.reviews.answers(rule, given, at_most)
+        return self.reviews.answers(rule, given, at_most, dict(self.alerts_beside_reviews))
 
     def _of_rows(self, scores: ArrayLike, beside: Mapping[str, ArrayLike | None]) -> tuple[DecisionRule, Array]:
         """Return the rule for rows with what is given beside them, and their scores."""
@@ -147,7 +153,7 @@ class ScoreRule(SavedRule):
         return words if self.reviews is None else words | {"words_of_reviews": self.rule.review_in_words}
 
 
-def decision_rule(search: CostSearch) -> ScoreRule:
+def decision_rule(search: CostSearch, wrong_at_most: float | Mapping[Label, float] | None = None) -> ScoreRule:
     """Convert the decision of a search to data, for any base and any kind of problem.
 
     The model itself stays where it is, or goes elsewhere by other ways, such as skl2onnx: the rule says which of its
@@ -157,6 +163,9 @@ def decision_rule(search: CostSearch) -> ScoreRule:
     ----------
     search : CostSearch
         Fitted with ``refit=True``.
+    wrong_at_most : float or dict, default=None
+        Largest share of wrong alerts, as for `csf.CostSearch.predict`: scores are then those of a batch, and the rule
+        holds the held-out scores that they are compared with.
 
     Returns
     -------
@@ -186,4 +195,6 @@ def decision_rule(search: CostSearch) -> ScoreRule:
     True
     """
     fitted_winner(search)
-    return ScoreRule(search.decision_rule_.on_scores(), None if search.review is None else search.review_bands())
+    rule, reviews = search.decision_rule_.on_scores(), None if search.review is None else search.review_bands()
+    alerts, others = (search._alert_limits(wrong_at_most, bands) for bands in (None, reviews))
+    return ScoreRule(rule, reviews, tuple(alerts.items()), tuple(others.items()))

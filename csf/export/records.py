@@ -13,6 +13,7 @@ from csf._common.files import check_fields, reading, write_json
 from csf._common.typing import Params, PathLike
 from csf.metrics import Review, RowCosts
 from csf.search.problems.multilabel import MultilabelRule
+from csf.thresholding.alerts import AlertLimit, WrongAlerts
 from csf.thresholding.base import ScoredElsewhere
 from csf.thresholding.capacity import LabelReviews, ReviewBands
 from csf.thresholding.class_answers import ClassReviews
@@ -27,7 +28,16 @@ VERSION = 2
 # What files hold, by the names of classes.
 _RULES = (ThresholdRule, RowThresholdRule, RowCostRule, MulticlassRule, MultilabelRule)
 _REVIEWS = (Review, ReviewBands, ClassReviews, LabelReviews)
-_PARTS = (ScoredElsewhere, SegmentThresholds, Segments, RowCosts, CostDecision, ClassProbabilityRule)
+_PARTS = (
+    AlertLimit,
+    WrongAlerts,
+    ScoredElsewhere,
+    SegmentThresholds,
+    Segments,
+    RowCosts,
+    CostDecision,
+    ClassProbabilityRule,
+)
 _KINDS: dict[str, Any] = {kind.__name__: kind for kind in (*_RULES, *_REVIEWS, *_PARTS, ClassCalibrator, Sigmoid)}
 _Kind = TypeVar("_Kind", bound=type)
 
@@ -81,6 +91,8 @@ def plain(value: Any) -> Any:
         return {"type": kind} | plain(value.to_dict())
     if isinstance(value, dict):
         return {str(name): plain(each) for name, each in value.items()}
+    if getattr(value, "dtype", None) == np.float32:
+        return {"type": "float32", "values": plain(value.astype(float))}
     if isinstance(value, (list, tuple, np.ndarray)):
         return [plain(each) for each in value]
     value = value.item() if isinstance(value, np.generic) else value
@@ -100,6 +112,8 @@ def restored(value: Any) -> Any:
     kind = known.get("type")
     if not isinstance(kind, str):
         return known
+    if kind == "float32":
+        return np.array(known["values"], dtype=np.float32)
     if kind not in _KINDS:
         raise ValueError(f"no file holds what {kind} decides by; save the search itself by csf.save(search, path)")
     types = {each.name: str(each.type) for each in fields(_KINDS[kind]) if each.name in known}

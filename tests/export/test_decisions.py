@@ -84,6 +84,28 @@ def test_the_file_keeps_limits(kind, tmp_path):
     assert (decided != search.predict(X)).any()
 
 
+WRONG = {"two": 0.4, "two words": 0.4, "rows": 0.4, "null class": 0.4, "classes": {2: 0.5}, "labels": {0: 0.4, 2: 0.5}}
+
+
+@pytest.mark.parametrize("options", [{}, {"review": REVIEWS["a price"]}], ids=["plain", "reviews"])
+@pytest.mark.parametrize("kind", [*WRONG, "two boosting"])
+@pytest.mark.filterwarnings("ignore:no row can be an alert", "ignore:.*rows are alerts")
+def test_the_file_keeps_limits_on_wrong_alerts(kind, options, tmp_path):
+    search, (X, _) = search_of(kind, **options), samples_of(kind)
+    wrong, known = WRONG.get(kind, 0.4), beside(kind, X)
+    rule = read_again(decision_rule(search, wrong), tmp_path)
+    scores, most = scores_of(search, rule, X), LIMITED.get(kind)
+    decided = rule.decide(scores, **known)
+    np.testing.assert_array_equal(decided, search.predict(X, wrong_at_most=wrong))
+    np.testing.assert_array_equal(
+        rule.decide(scores, most, **known), search.predict(X, at_most=most, wrong_at_most=wrong)
+    )
+    assert (decided != search.predict(X)).any()
+    if options:
+        answers = search.predict_with_review(X, wrong_at_most=wrong)
+        np.testing.assert_array_equal(rule.decide_with_review(scores, **known), answers)
+
+
 @pytest.mark.parametrize("review", REVIEWS)
 @pytest.mark.parametrize("kind", [*LIMITED, "two boosting", "classes boosting", "labels models"])
 def test_the_file_answers_with_reviews(kind, review, tmp_path):
