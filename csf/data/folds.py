@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Protocol, Self
@@ -70,6 +70,11 @@ class Task:
                 f"{np.shape(self.X)} for {self.n_samples} samples; leave those of weight 0 out of rows and columns"
             )
         return safe_indexing(X, train, axis=1)
+
+    def without(self, names: Collection[str]) -> Self:
+        """Leave out arguments of the base's ``fit``."""
+        params = {name: values for name, values in self.fit_params.items() if name not in names}
+        return replace(self, fit_params=params)
 
     @property
     def n_samples(self) -> int:

@@ -559,7 +559,7 @@ class LabelMetric:
 
     def of_samples(self, truth: BoolArray, found: Array) -> Array:
         """Compute the F-beta of the labels of each sample; labels may be found in part."""
-        cells = truth * found, truth * (1.0 - found), ~truth * found
+        cells = truth * found, truth * (1.0 - found), (1.0 - truth) * found
         hits, missed, wrong = (cell.sum(axis=1) for cell in cells)
         return _ratio_of(self.of_one.terms(), (hits, missed, wrong, 0.0), empty=self.empty or 0.0)
 

@@ -35,13 +35,14 @@ class Supports:
     methods: Mapping[str, str] = field(default_factory=dict)
     way: str = ""
 
-    def check(self, config: object, name: str | None = None) -> None:
-        """Raise a ValueError for options that have another value than is accepted; ``name`` is a closer one."""
+    def check(self, config: object, name: str | None = None, way: str | None = None) -> None:
+        """Raise a ValueError for options that have another value than is accepted, by a closer name and way out."""
+        way_out = self.way if way is None else way
         for option, (values, why) in self.options.items():
             given, accepted = getattr(config, option), values if isinstance(values, tuple) else (values,)
             if given not in accepted and not (option == "refit" and given is False):
-                way = self.way if accepted == (None,) else f", or give {accepted[0]!r}{self.way}"
-                raise ValueError(f"{option}={given!r} is not for {name or self.name}: {why}. Leave it out{way}")
+                more = way_out if accepted == (None,) else f", or give {accepted[0]!r}{way_out}"
+                raise ValueError(f"{option}={given!r} is not for {name or self.name}: {why}. Leave it out{more}")
 
     def require(self, method: str) -> None:
         """Raise a ValueError for a method that has no meaning."""

@@ -28,7 +28,7 @@ from csf.metrics import (
     get_metric,
 )
 from csf.metrics.named import MEASURES, RATES, SYNONYMS
-from csf.metrics.registry import get_quantity, values_of_tables
+from csf.metrics.registry import get_label_metric, get_quantity, values_of_tables
 from csf.plugin import PlugInClassifier
 from csf.testing import check_metric
 from csf.thresholding import sweep, tuned_scorer
@@ -295,3 +295,12 @@ def test_metrics_of_one_share_of_positives_are_asked_one_by_one():
     rates = np.where(tables[:, 1].sum(axis=1) > tables[:, 0].sum(axis=1), tables[:, 1, 1], tables[:, 0, 0])
     classes = np.maximum(tables[:, 1].sum(axis=1), tables[:, 0].sum(axis=1))
     assert values_of_tables(Of(), tables) == pytest.approx(rates / classes)
+
+
+@pytest.mark.parametrize("kind", [bool, np.int64, np.int8])
+def test_the_mean_over_samples_is_the_same_whatever_holds_the_labels(kind):
+    truth, found = np.array([[1, 0, 1], [0, 0, 1]]), np.array([[1, 1, 0], [0, 0, 1]])
+    metric = get_label_metric("f1_samples")
+    assert metric.of_samples(truth.astype(kind), found.astype(kind)) == pytest.approx([0.5, 1.0])
+    # A label that is found in half counts half.
+    assert metric.of_samples(truth > 0, found / 2.0) == pytest.approx([2 * 0.5 / (2 + 1.0), 2 * 0.5 / (1 + 0.5)])

@@ -158,8 +158,7 @@ class BinaryProblem(TwoClasses):
         """Restrict the problem to a task that may be a part of all samples; return what the base's fit is given."""
         self.decision.check_certificate(task)
         beside = self.decision.beside(task.X, task.fit_params)
-        params = {name: values for name, values in task.fit_params.items() if name not in beside}
-        return replace(self, beside=beside), replace(task, fit_params=params)
+        return replace(self, beside=beside), task.without(beside)
 
     def settings(self, config: SearchConfig, model: Model, n_samples: int | None) -> list[Params]:
         """List the settings of a model's parameters, see `settings_of`."""
@@ -677,9 +676,10 @@ def with_mean_scores(found: BinaryResult, mean: Array, lost: BoolArray | None = 
     """
     store, metric = found.store, found.metric
     assert store is not None, "a search in memory has one"
-    row = replace(found.row, score=mean, lost=None if lost is None or not lost.any() else lost)
-    best = curve_of(store, row).best(metric, metric.constraint)
-    store.put(replace(row, threshold=best.threshold, value=best.value))
+    lost = None if lost is None or not lost.any() else lost
+    best = sweep_several(store.is_pos, lost, mean, store.weight).best(metric, metric.constraint)
+    row = replace(found.row, score=mean, lost=lost, threshold=best.threshold, value=best.value)
+    store.put(row)
     threshold, profile = best.threshold, best.profile
     if found.config.is_stable and (cut := stable_choice(store, metric, among=found.key)) is not None:
         threshold, profile = cut.threshold, cut.profile

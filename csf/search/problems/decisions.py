@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
@@ -192,7 +192,7 @@ class RowDecision(ScoreDecision):
         """Replace the thresholds of a result; there is no upper bound."""
         known: Any = {"decision": replace(self, thresholds=best.thresholds), "threshold": 0.0, "score": best.value}
         known |= {"feasible": best.keeps} | dict.fromkeys(("upper_bound", "gap", "bound_margin"), np.nan)
-        result = replace(found.untested(), decided=None, **known)
+        result = replace(found, guarantee=None, decided=None, **known)
         return replace(result, constraint_value=next(iter(result.rates.values()), None))
 
     def tested(self, found: Result, rule: Any, held_back: Task | None, confidence: float) -> Result:
@@ -529,13 +529,6 @@ class ScoreResult(TwoClassResult):
         """Decide scored rows."""
         assert self.threshold is not None, "decisions that are tuned have thresholds"
         return self.decision.decide(*rows, self.threshold)
-
-    def views(self, truth: Array, decided: Sequence[Array], samples: ScoredSamples) -> list[Decisions]:
-        """Read decisions as each part of the constraint does: all of them alike."""
-        constraint = self.config.constraint
-        assert isinstance(constraint, Constraint), "asked for where there is one"
-        view = Decisions(replace(samples, is_pos=truth > 0), decided)
-        return [view] * len(constraint.parts)
 
 
 class RowThresholdResampling(Resampling):

@@ -111,7 +111,7 @@ class MulticlassProblem(Problem):
                 "Only binary classification is supported. The type of the target is multiclass with "
                 f"{labels.classes.size} classes: {error}"
             ) from None
-        replace(cls.supports, way=way).check(config)
+        cls.supports.check(config, way=way)
         if (constraint := get_constraint(config.constraint)) is not None:
             metric = ConstrainedClasses(metric, demands_on(constraint, labels.classes.tolist()))
         return cls(labels, metric)
@@ -474,7 +474,7 @@ def ruled(found: MulticlassResult) -> MulticlassResult:
     metric = found.metric
     rule, confusion = tuned_decision(found.store, metric, found.candidate)
     value, feasible = float(metric.value(confusion)), not metric.missing(confusion)
-    return replace(found.untested(), rule=rule, confusion=confusion, score=value, feasible=feasible, decided=None)
+    return replace(found, guarantee=None, rule=rule, confusion=confusion, score=value, feasible=feasible, decided=None)
 
 
 def tuned_decision(

@@ -112,10 +112,12 @@ class MultilabelRule(DecisionRule):
         return replace(self, rules=rules, threshold=tuple(rule.threshold for rule in rules), aim=None)
 
     @classmethod
-    def of(cls, estimators: list[Estimator], *, threshold: float | None, **options: Any) -> Self:
+    def of(
+        cls, estimators: list[Estimator], *, threshold: float | None, aim: LabelMetric | None = None, **options: Any
+    ) -> Self:
         """Create the rule of estimators that share a threshold; see `ThresholdRule.of`."""
         rules = tuple(ThresholdRule.of(each, threshold=threshold, **options) for each in estimators)
-        return cls(rules, rules[0].threshold)
+        return cls(rules, rules[0].threshold, aim=aim)
 
     @property
     def label_names(self) -> Sequence[Label]:
@@ -397,7 +399,9 @@ class LabelSearch:
         self.labels = LabelMatrix.read(y, weight)
         self.demands = _demands_of(config, self.labels.names.tolist(), self.aim)
         weight = check_weights(weight, len(self.labels.codes))
-        task = Task(X, self.labels.codes, weight, given, pairwise=is_pairwise(search))
+        fit_groups: Any = given.get("groups")
+        groups = read_groups(fit_groups, len(self.labels.codes))
+        task = Task(X, self.labels.codes, weight, given, groups=groups, pairwise=is_pairwise(search))
         task, self.held_back = self._split(config, task)
         if config.asks_out_of_bag:
             raise ValueError("cv='oob' is for one target, and y has several columns; leave cv out, or give folds")
@@ -410,17 +414,16 @@ class LabelSearch:
             groups = read_groups(task.fit_params.get("groups"), task.n_samples)
             splits = enough_splits(splits, codes, task.weight, groups)
         _check_splits(splits, self.labels)
-        self.task = replace(task, codes=codes, fit_params=fit_params)
+        self.task = replace(task, codes=codes, fit_params=fit_params, groups=None)
         self.config = replace(config, cv=splits, random_state=seed)
         # Steps of a pipeline before its last one are fitted to all labels, where they can be.
         self.prepared = Prepared(labels=codes)
 
     def _split(self, config: SearchConfig, task: Task) -> tuple[Task, Task | None]:
         """Hold back samples for tests, where a confidence is asked for."""
-        groups = read_groups(task.fit_params.get("groups"), task.n_samples)
-        task, held_back = split_for_test(config, replace(task, groups=groups), by_score=True)
+        task, held_back = split_for_test(config, task, by_score=True)
         self.labels = replace(self.labels, codes=task.codes)
-        return replace(task, groups=None), held_back
+        return task, held_back
 
     @property
     def _confidence(self) -> float:
@@ -469,13 +472,12 @@ class LabelSearch:
     def _together(self, deadline: Deadline | None) -> tuple[BinaryResult, MultilabelRule | None, float]:
         search, labels, config = self.search, self.labels, self.config
         task, problem = self.task, AllLabels(self.task.user_labels)
-        config = replace(config, constraint=self.demands[0])
+        changes: Any = {"constraint": self.demands[0]}
         if self.aim.empty is not None:
             # A mean over rows has no costs that aim at a level of it: those of all trainings are equal.
-            config, problem = (
-                replace(config, strategy=Ladder(1)),
-                SampleMeans(task.user_labels, labels.n_labels, self.aim),
-            )
+            changes["strategy"] = Ladder(1)
+            problem = SampleMeans(task.user_labels, labels.n_labels, self.aim)
+        config = replace(config, **changes)
         plan = plan_in_memory(search, config, problem, task, self.prepared)
         found, rule, seconds, _ = run_search(config, problem, plan, search=search, deadline=deadline)
         found = replace(found, order=labels.order)
@@ -505,10 +507,12 @@ class AllLabels(BinaryProblem):
         columns = zip(model, fold.columns)
         return np.column_stack([super(AllLabels, self).held_out_scores(one, column) for one, column in columns])
 
-    def rule_of(self, found: BinaryResult, estimator: list[Estimator]) -> MultilabelRule:
-        """Build the rule of the fitted estimators of all labels."""
+    def rule_of(
+        self, found: BinaryResult, estimator: list[Estimator], aim: LabelMetric | None = None
+    ) -> MultilabelRule:
+        """Build the rule of the fitted estimators of all labels; ``aim`` is a mean over samples."""
         options = {"known": np.arange(2), "names": np.arange(2), "null": 0, "costs": found.winner.costs}
-        return MultilabelRule.of(estimator, threshold=found.threshold, tuned=found.config.tunes, **options)
+        return MultilabelRule.of(estimator, threshold=found.threshold, aim=aim, tuned=found.config.tunes, **options)
 
 
 @dataclass(frozen=True, eq=False)
@@ -518,9 +522,11 @@ class SampleMeans(AllLabels):
     n_labels: int
     aim: LabelMetric
 
-    def rule_of(self, found: BinaryResult, estimator: list[Estimator]) -> MultilabelRule:
+    def rule_of(
+        self, found: BinaryResult, estimator: list[Estimator], aim: LabelMetric | None = None
+    ) -> MultilabelRule:
         """Build the rule of the fitted estimators of all labels."""
-        return replace(super().rule_of(found, estimator), aim=self.aim)
+        return super().rule_of(found, estimator, self.aim)
 
     def _races(self, config: SearchConfig) -> bool:
         """Return False: held-out values are those of pairs."""

@@ -260,10 +260,6 @@ class AnsweredResult(SearchResult):
 
     # ------------------------------------------------------------ tests of a constraint
 
-    def untested(self) -> Self:
-        """Forget the test of the constraint, for other decisions."""
-        return replace(self, guarantee=None)
-
     def tested(self, rule: Any, held_back: Task | None, confidence: float) -> Self:
         """Return the result with the best decision that passes a test, on samples held back or on all without them."""
         return with_tested_steps(self, rule, held_back, confidence)

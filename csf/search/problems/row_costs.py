@@ -36,9 +36,9 @@ from csf.search.supports import ROW_COSTS
 from csf.search.training import Evaluator, FoldResult, HeldOutPredictions
 from csf.thresholding.alerts import ComparedRows, WrongAlerts
 from csf.thresholding.capacity import CostAnswers, CostCandidates, RankedAnswers, ReviewBands, bands_of_costs
-from csf.thresholding.certificates import STRICTER, Decisions
+from csf.thresholding.certificates import STRICTER
 from csf.thresholding.evaluation import Evaluation
-from csf.thresholding.exact_tests import ScoredSamples, check_rates
+from csf.thresholding.exact_tests import check_rates
 from csf.thresholding.row_costs import (
     CostDecision,
     CostTerms,
@@ -163,8 +163,7 @@ class RowCostProblem(TwoClasses):
     def of_part(self, task: Task) -> tuple[Self, Task]:
         """Restrict the problem to a task that may be a part of all samples; return the task without its costs."""
         given = {name: each for name, each in task.fit_params.items() if name in COSTS}
-        others = {name: each for name, each in task.fit_params.items() if name not in COSTS}
-        return replace(self, table=self.costs.table(task.X, **given)), replace(task, fit_params=others)
+        return replace(self, table=self.costs.table(task.X, **given)), task.without(COSTS)
 
     def settings(self, config: SearchConfig, model: Model, n_samples: int | None) -> list[Params]:
         """List the settings of a model, its own first: given ones, else wide ones of boosters on few samples."""
@@ -309,7 +308,7 @@ class RowCostResult(TwoClassResult):
         store, decided = self.store, self.decided
         if decided is None:
             decided = self.tuned.decide(RowCostChoice(store).score(self.key), store.table)
-        return ErrorProfile.from_masks(store.truth, decided, sample_weight=store.weights_in(store.copies))
+        return errors_of(store, decided)
 
     def _assessed(self, seed: int) -> Assessment:
         choice = RowCostChoice(self.store, fixed=self.decided, random_state=seed)
@@ -377,17 +376,11 @@ class RowCostResult(TwoClassResult):
         odds, table = self.held_out_rows().rows
         return bands_of_costs(review, self.tuned, odds, table, self.store.weights_in(self.store.copies))
 
-    def tested_reviews(self, review: Review, rule: RowCostRule, calibration: Task, confidence: float) -> ReviewBands:
-        """Tune the rule of three answers and test its limits; samples held back bring their costs along."""
-        given = {name: each for name, each in calibration.fit_params.items() if name in COSTS}
-        return super().tested_reviews(review, replace(rule, given=given), calibration, confidence)
-
     def at_shares(self, pos: float, rule: RowCostRule | None) -> tuple[RowCostResult, RowCostRule | None]:
         """Adapt the result and the rule to another share of positives: the log-odds move by that of the shares."""
         # Log-odds of the calibration samples are those of before.
-        found = decided_on(
-            replace(self.untested(), calibrated=None, trained=None), self.store.moved(check_fraction(pos, "pos"))
-        )
+        store = self.store.moved(check_fraction(pos, "pos"))
+        found = decided_on(self, store, guarantee=None, calibrated=None, trained=None)
         return found, None if rule is None else found.in_rule(rule)
 
     def in_rule(self, rule: RowCostRule) -> RowCostRule:
@@ -413,18 +406,11 @@ class RowCostResult(TwoClassResult):
 
     def rows_of(self, rule: RowCostRule, task: Task) -> tuple[Array, CostTable]:
         """Score samples that bring their costs along."""
-        given = {name: each for name, each in task.fit_params.items() if name in COSTS}
-        return replace(rule, given=given).rows(task.X)
+        return rule.for_rows(task.fit_params).rows(task.X)
 
     def decide(self, rows: tuple[Array, CostTable]) -> BoolArray:
         """Decide scored rows."""
         return self.tuned.decide(*rows)
-
-    def views(self, truth: Array, decided: Sequence[Array], samples: ScoredSamples) -> list[Decisions]:
-        """Read decisions as each part of the constraint does: all of them alike."""
-        assert self.store.constraint is not None, "asked for where there is one"
-        view = Decisions(replace(samples, is_pos=truth > 0), decided)
-        return [view] * len(self.store.constraint.parts)
 
 
 def conclude(searched: SearchRecord) -> RowCostResult:
@@ -441,16 +427,21 @@ def conclude(searched: SearchRecord) -> RowCostResult:
     return found
 
 
-def decided_on(found: RowCostResult, store: RowCostStore) -> RowCostResult:
-    """Tune the decision of a result's candidate on held-out entries."""
+def errors_of(store: RowCostStore, decided: BoolArray) -> ErrorProfile:
+    """Compute the error profile of decisions about the held-out entries."""
+    return ErrorProfile.from_masks(store.truth, decided, sample_weight=store.weights_in(store.copies))
+
+
+def decided_on(found: RowCostResult, store: RowCostStore, **changes: Any) -> RowCostResult:
+    """Tune the decision of a result's candidate on held-out entries, with further changes to the result."""
     choice, candidate, constraint = RowCostChoice(store), found.candidate, store.constraint
     tuned = choice.tuned(candidate, store.copies)
     alone = cut_within(constraint, store[candidate.key].score, store.truth, store.table, store.weight)
-    found = replace(found, store=store, tuned=tuned, alone=alone, score=choice.value_of(candidate), decided=None)
-    if constraint is None:
-        return found
-    errors = found.errors
-    return replace(found, feasible=not constraint.violation(errors.fn, errors.fp, pos=errors.pos))
+    if constraint is not None:
+        errors = errors_of(store, tuned.decide(choice.score(candidate.key), store.table))
+        changes["feasible"] = not constraint.violation(errors.fn, errors.fp, pos=errors.pos)
+    changes |= {"score": choice.value_of(candidate), "decided": None}
+    return replace(found, store=store, tuned=tuned, alone=alone, **changes)
 
 
 def _dearest_share(store: RowCostStore) -> float:

@@ -19,6 +19,7 @@ from csf.search.training import FoldResult
 from csf.thresholding.alerts import AlertLimit
 from csf.thresholding.batch import places_limited
 from csf.thresholding.capacity import LabelledScores, answer_codes
+from csf.thresholding.certificates import Decisions
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from csf.thresholding.base import DecisionRule
     from csf.thresholding.capacity import ReviewBands
     from csf.thresholding.evaluation import TunedAnswers
+    from csf.thresholding.exact_tests import ScoredSamples
     from csf.thresholding.rule import AllowedAnswers, ThresholdRule
 
 
@@ -118,7 +120,7 @@ class TwoClassResult(AnsweredResult):
 
     def tested_reviews(self, review: Review, rule: Any, calibration: Task, confidence: float) -> Any:
         """Tune the rule of three answers, and test its limits on wrong ones on samples held back."""
-        bands = self._named_bands(review, calibration.user_labels.answers)
+        bands, rule = self._named_bands(review, calibration.user_labels.answers), rule.for_rows(calibration.fit_params)
         rows = rule.allowed_answers(calibration.X, bands.review, bands.extra_cost)
         truth, lost = calibration.user_labels.decode(calibration.codes), None
         if rows.named is not None:
@@ -135,6 +137,11 @@ class TwoClassResult(AnsweredResult):
     def review_codes(self, bands: Any, answers: TunedAnswers) -> IntArray:
         """Return the answers with reviews to the entries of an evaluation; the number of answers is a review."""
         return answer_codes(bands.decide(self.allowed_answers(bands.review, bands.extra_cost)))
+
+    def views(self, truth: Array, decided: Sequence[Array], samples: ScoredSamples) -> list[Decisions]:
+        """Read decisions as each part of the constraint does: all of them alike."""
+        assert self.constraint is not None, "asked for where there is one"
+        return [Decisions(replace(samples, is_pos=truth > 0), decided)] * len(self.constraint.parts)
 
     @property
     def lost(self) -> BoolArray | None:
