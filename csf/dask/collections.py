@@ -23,6 +23,7 @@ from csf._common.validation import warn_of_moved_rows
 from csf.data.labels import refuse_weightless
 from csf.distributed.engine import FoldTotals, hash_folds
 from csf.distributed.newton import Moments, Part
+from csf.distributed.survey import refuse_fold, refuse_weight
 from csf.search.workers import QUIET, WAITS, idle_reason, working
 
 if TYPE_CHECKING:
@@ -603,14 +604,14 @@ def _of_part(part: RawPart, *, moments: Callable[[RawPart], dict[int, Moments]],
     import pandas
 
     n_rows, weight = part.y.shape[0], part.weight
-    if weight is not None and not (np.isfinite(weight).all() and (weight >= 0).all()):
-        raise ValueError(f"sample_weight must be finite numbers >= 0, which it is not in partition {part.index}")
+    where = f" in partition {part.index}"
+    if weight is not None and not (fine := np.isfinite(weight) & (weight >= 0)).all():
+        refuse_weight("sample_weight", weight[~fine][0], where)
     check_labels_given(part)
-    if not is_integer(part.fold) or (n_rows and part.fold.min() < -1):
-        raise ValueError(
-            f"folds must be integers: 0, 1, ... for rows that are held out, -1 for those that never are; in partition "
-            f"{part.index} they are not"
-        )
+    if not is_integer(part.fold):
+        refuse_fold("folds", f"values of dtype {part.fold.dtype}", where)
+    if n_rows and part.fold.min() < -1:
+        refuse_fold("folds", part.fold.min(), where)
     rows = pandas.DataFrame({"fold": part.fold, "label": part.y, "weight": 1.0 if weight is None else weight})
     if part.weightless is not None:
         rows = pandas.concat([rows, pandas.DataFrame({"fold": -1, "label": part.weightless, "weight": 0.0})])

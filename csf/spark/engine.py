@@ -46,6 +46,7 @@ from csf.distributed import (
 )
 from csf.distributed.counts import empty_bins
 from csf.distributed.engine import sample_shares
+from csf.distributed.survey import refuse_fold, refuse_weight
 from csf.metrics.row_costs import ACCEPTED, FILLED, OUTCOMES, SWAPPED, CostTable, stake_scales
 from csf.spark.row_costs import gain_and_loss, sql_of
 from csf.trainers.base import Training
@@ -383,13 +384,10 @@ class SparkData:
                 f"(F.col({self.label!r}) == {label.split()[0]}).cast('int'), and drop rows without a label"
             )
         if weight is not None:
-            raise ValueError(f"weightCol={self.weight!r} must hold finite numbers >= 0, got {weight}")
+            refuse_weight(f"weightCol={self.weight!r}", weight)
         if fold is not None:
-            limit = "..." if self.n_folds is None else f"..., {self.n_folds - 1}"
-            raise ValueError(
-                f"foldCol={self.fold!r} must hold fold numbers 0, {limit} (numFolds), or -1 for rows that are never "
-                f"held out, got {fold}"
-            )
+            limit = {} if self.n_folds is None else {"limit": f"..., {self.n_folds - 1} (numFolds)"}
+            refuse_fold(f"foldCol={self.fold!r}", fold, **limit)
         if features is not None:
             raise ValueError(f"featuresCol={self.features!r} must hold finite numbers, got {features}; {_INVALID}")
 

@@ -598,11 +598,11 @@ def test_columns_that_do_not_belong_to_the_samples(data):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"weight": -1.0}, "sample_weight must be finite numbers >= 0, which it is not in partition 0"),
+        ({"weight": -1.0}, "sample_weight must hold finite numbers >= 0, got -1.0 in partition 0"),
         ({"y": np.nan}, "y contains NaN, None or infinity in partition 0"),
         ({"y": np.inf}, "y contains NaN, None or infinity in partition 0"),
         ({"y": 2}, "Only binary classification"),
-        ({"fold": -2}, "folds must be integers.* in partition 0"),
+        ({"fold": -2}, "folds must hold fold numbers 0, 1, .*, integers, or -1 .* got -2 in partition 0"),
         ({"X": np.nan}, r"X holds nan in partition 0, row 7 of it, column 0: .* in the collection before the search"),
         ({"X": -np.inf}, "X holds -inf in partition 0, row 7 of it, column 0: linear models need finite numbers"),
     ],
