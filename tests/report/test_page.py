@@ -84,7 +84,8 @@ def test_the_winner_is_told_with_its_numbers(tmp_path):
     assert f"{search.score(X, y):.3f}   f1 on {len(y)} held-out samples" in words
     assert f"{search.best_score_:.3f}" in words
     assert "this search is ahead by" in words
-    assert "other class weights reach an out-of-fold f1 of at most" in words
+    assert f"+{search.gap_:.3f} at most, with other class weights" in words
+    assert f"{search.upper_bound_:.3f} upper bound of f1" in words
 
 
 def test_without_data_the_page_says_what_is_missing(tmp_path):
