@@ -58,7 +58,6 @@ from csf.search.config import AUTO, SearchConfig, shared_effort, steps_of, strat
 from csf.search.planning import planned_models
 from csf.search.problems import read_problem
 from csf.search.problems.base import Problem as KindOfProblem
-from csf.search.problems.binary import BinaryProblem
 from csf.search.problems.multiclass import class_metric
 from csf.search.study import MulticlassStudy
 from csf.strategies import Ladder
@@ -221,7 +220,7 @@ class Setup:
 
 def value_of(metric: Any, codes: IntArray, decided: IntArray, n_classes: int, weight: Array | None) -> float:
     """Compute the metric of predictions; of two classes, code 1 is the positive one."""
-    if isinstance(metric, RowCosts):  # parameters of what knows no costs are chosen by it
+    if row_costs(metric) is not None:  # parameters of what knows no costs are chosen by it
         metric = get_metric("accuracy")
     if isinstance(metric, ConfusionMetric):
         return float(metric.value(confusion_of(codes, decided, n_classes, weight)))
@@ -247,7 +246,7 @@ def fit_pooled(setup: Setup, X: Samples, y: IntArray, weight: Array | None) -> E
     Parameters are chosen by the metric at that threshold. If the search certifies its constraint, so does this
     method, on the same calibration samples.
     """
-    by_row, config = isinstance(setup.metric, RowCosts), setup.config
+    by_row, config = row_costs(setup.metric) is not None, setup.config
     # One threshold for all rows is not tested.
     confidence = None if by_row or setup.constraint is None else config.confidence
     search = CostSearch(
@@ -364,7 +363,7 @@ class CommandProblem:
     @property
     def by_row(self) -> bool:
         """True where each row has costs of its own."""
-        return isinstance(self.metric, RowCosts)
+        return row_costs(self.metric) is not None
 
     @property
     def rivals(self) -> dict[str, Callable[..., Any]]:
@@ -412,9 +411,6 @@ class CommandProblem:
             classes = self.data.labels.classes.tolist()
             matrix = confusion_of(part.codes, decided, len(classes), part.weight)
             rate = float(demands_on(self.constraint, classes)[0].rate(matrix))
-        elif isinstance(self.kind, BinaryProblem) and (demand := self.kind.decision.constraint(None)) is not None:
-            rates = self.kind.decision.rates_on(part.X, {}, part.codes == 1, decided == 1, part.weight)
-            rate = (rates or {})[demand.name]
         elif self.constraint is not None:
             profile = ErrorProfile.from_masks(part.codes == 1, decided == 1, sample_weight=part.weight)
             rate = self.constraint.rate.of(profile)
