@@ -138,8 +138,8 @@ class Facts:
     details: Sequence[tuple[str, str]] = ()
     # What decides or is decided, where it is more than a number.
     tables: Sequence[Table] = ()
-    # Results that searches of this kind alone have, as plain values by their names in files.
-    own_record: Params = field(default_factory=dict)
+    # Function that returns the results that searches of this kind alone have, as plain values by their names in files.
+    own_record: Callable[[], Params] = dict
     # Numbers of this kind, the one that matters most first, and whether a summary shows that beside constraints.
     further: Sequence[Fact] = ()
     leads: bool = False
@@ -157,9 +157,8 @@ class Facts:
     parts: Mapping[str, Facts] = field(default_factory=dict)
     # What reviews cost, after the number.
     review_unit: str = " false positives a row"
-    # Columns of the table of trials before the parameters and after them.
-    trials_before: Sequence[Column] = ()
-    trials_after: Sequence[Column] = ()
+    # Function that returns the columns of the table of trials before the parameters and after them.
+    trials: Callable[[], tuple[list[Column], list[Column]]] = lambda: ([], [])
     # What checks have something to look at.
     scopes: frozenset[str] = frozenset({VALUES, TRIALS, SAMPLES})
     # Template of the page, and functions that draw, by the name of the figure: the command line's plot comes first.
@@ -284,7 +283,7 @@ class Facts:
             ],
             **({"guarantee": asdict(search.guarantee_)} if hasattr(search, "guarantee_") else {}),
             **({} if search.review is None else {"review": asdict(search.review_)}),
-            **self.own_record,
+            **self.own_record(),
         }
 
     def rival(self, name: str) -> Judged | None:
@@ -409,15 +408,16 @@ class Facts:
         """Columns of a table of all trials, in their order; those of the kind of problem are around the parameters."""
         if self.parts:
             return []
+        before, after = self.trials()
         results, known = self.search.cv_results_, ("param_t", "param_c_fn", "param_c_fp")
         varied = [key for key in results if key.startswith("param_") and key not in known]
         names = parameter_names(key.removeprefix("param_") for key in varied).values()
         several = len({trial.setting for trial in self.search.trials_}) > 1
         params = [Column(name, results[key].tolist()) for name, key in zip(names, varied) if several]
         return [
-            *self.trials_before,
+            *before,
             *params,
-            *self.trials_after,
+            *after,
             *trial_columns(self.search, {"seconds": ("fit_time", ".2f")}),
         ]
 

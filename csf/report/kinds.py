@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from csf._common.typing import Keywords, Label
+from csf._common.typing import Keywords, Label, Params
 from csf.evaluate.choices import influence, outcomes
 from csf.metrics import get_constraint
 from csf.metrics.confusion import CostMatrix
@@ -57,29 +57,40 @@ if TYPE_CHECKING:
 def of_two(search: CostSearch, held: HeldOut | None) -> Keywords:
     """Collect the facts that searches of two classes have."""
     counts, null = search.class_count_, search.classes_.tolist().index(search.null_class_)
-    names = ("best_threshold_proba", "threshold_interval", "upper_bound", "gap", "bound_margin")
-    costs = dict(zip(("c_fn", "c_fp"), search.best_cost_weights_))
     return {
         "search": search,
         "held": held,
         "target": target_name(search),
         "rarest": int(min(counts[null], counts.sum() - counts[null])),
-        "own_record": {"t": search.best_t_, **costs, "threshold": search.best_threshold_}
-        | {name: getattr(search, f"{name}_") for name in names},
+        "own_record": lambda: record_of_two(search),
     }
+
+
+def record_of_two(search: CostSearch) -> Params:
+    """Return costs, threshold and bound as plain values."""
+    names = ("best_threshold_proba", "threshold_interval", "upper_bound", "gap", "bound_margin")
+    record = {"t": search.best_t_, **dict(zip(("c_fn", "c_fp"), search.best_cost_weights_))}
+    record |= {"threshold": search.best_threshold_, **{name: getattr(search, f"{name}_") for name in names}}
+    if hasattr(search, "segments_"):
+        record |= {"segments": search.segments_, "limit_cost": search.limit_cost_}
+    return record
 
 
 def of_two_classes(search: CostSearch, held: HeldOut | None) -> Facts:
     """Collect what a search has learnt."""
     rates, tuned, gain = exchange_rates(search), is_tuned(search), gain_over_equal(search)
-    details, interval = [class_weights(search)], spread(search.threshold_interval_, ".4g") if tuned else ""
+    details, interval = (
+        [class_weights(search)],
+        spread(getattr(search, "threshold_interval_", None), ".4g") if tuned else "",
+    )
     if gain is not None:
         details.append(("Gain over equal weights, out-of-fold", "{:+.3f} ± {:.3f}".format(*gain)))
     interval = f" (best one, 90 % interval: {interval})" if interval else ""
     cut = threshold_in_words(search) + interval if tuned else "the base's own decision"
     trained = f"trained with {_weights_in_words(search)}" if search.n_splits_ else "fitted before"
     return Facts(
-        **of_two(search, held) | trials_at_costs(search),
+        **of_two(search, held),
+        trials=lambda: trials_at_costs(search),
         winner=f"{model_in_words(search)}, {trained}; {_decides(search)}.",
         stands_for=_rule_in_words(search, worth_in_words(rates)),
         details=[*details, ("Threshold of the score", cut)],
@@ -190,31 +201,20 @@ def _same_of_two(search: CostSearch, held: HeldOut | None) -> SameAnswer:
     return best._replace(stake=metric.value(0.0, 0.0, pos=pos) - best.value)
 
 
-def trials_at_costs(search: CostSearch) -> Keywords:
+def trials_at_costs(search: CostSearch) -> tuple[list[Column], list[Column]]:
     """Return the columns of trials with costs, judged at their best threshold."""
-    costs, name, constraint = (
-        {"level t": "t", "c_fn": "c_fn", "c_fp": "c_fp"},
-        metric_name(search),
-        get_constraint(search.constraint),
-    )
+    name, constraint = metric_name(search), get_constraint(search.constraint)
+    costs = {"level t": ("t", ".4g"), "c_fn": ("c_fn", ".4g"), "c_fp": ("c_fp", ".4g")}
     rate = {} if constraint is None else {constraint.name: ("rate", ".4f")}
     values = {f"own {name}": ("value", ".4f"), f"tuned {name}": ("score", ".4f"), **rate}
-    return {
-        "trials_before": trial_columns(search, {title: (field, ".4g") for title, field in costs.items()}),
-        "trials_after": trial_columns(search, values | {"threshold": ("threshold", ".4g")}),
-    }
+    return trial_columns(search, costs), trial_columns(search, values | {"threshold": ("threshold", ".4g")})
 
 
-def trials_by_power(search: CostSearch, more: Mapping[str, str] = NOTHING) -> Keywords:
+def trials_by_power(search: CostSearch, more: Mapping[str, str] = NOTHING) -> tuple[list[Column], list[Column]]:
     """Return the columns of trials with weights by a power, and ``more`` columns of the table of results."""
-    table = search.cv_results_
-    return {
-        "trials_before": trial_columns(search, {"power s": ("t", ".4g")}),
-        "trials_after": [
-            *trial_columns(search, {f"own {metric_name(search)}": ("value", ".4f")}),
-            *(Column(title, table[key].tolist(), ".4f") for title, key in more.items()),
-        ],
-    }
+    values = trial_columns(search, {f"own {metric_name(search)}": ("value", ".4f")})
+    values += [Column(title, search.cv_results_[key].tolist(), ".4f") for title, key in more.items()]
+    return trial_columns(search, {"power s": ("t", ".4g")}), values
 
 
 def thresholds_drawn(search: CostSearch, held: HeldOut | None) -> Any:
@@ -227,19 +227,19 @@ def thresholds_drawn(search: CostSearch, held: HeldOut | None) -> Any:
 
 def of_row_thresholds(search: CostSearch, held: HeldOut | None) -> Facts:
     """Collect what a search with thresholds by row, or by segment, has learnt."""
-    by, known, rates, further = getattr(search.result_.constraint, "by", None), of_two(search, held), {}, []
+    by, rates, further = getattr(search.result_.constraint, "by", None), {}, []
     for segment in search.thresholds_:
         with suppress(ValueError):  # no threshold on held-out scores decides, or all get the same answer
             rates[segment] = search.exchange_rate(segment=segment)
     rows = {name: {"threshold": cut} for name, cut in search.thresholds_.items()}
     if hasattr(search, "segments_"):
         rows, limit = search.segments_, search.limit_cost_
-        known["own_record"] |= {"segments": rows, "limit_cost": limit}
         further.append(Fact(f"{limit:.3f}", f"of the {metric_name(search)} is what the limit costs, out-of-fold"))
     columns = [Column(name, [row[name] for row in rows.values()], ".4g") for name in next(iter(rows.values()))]
     caption = "Thresholds" if by is None else f"Segments by {by}, out-of-fold"
     return Facts(
-        **known | trials_at_costs(search),
+        **of_two(search, held),
+        trials=lambda: trials_at_costs(search),
         winner=f"{model_in_words(search)}; {_decides(search)}.",
         stands_for=_rule_in_words(search, worth_in_words(rates)),
         details=[class_weights(search)],
@@ -274,7 +274,8 @@ def of_row_costs(search: CostSearch, held: HeldOut | None) -> Facts:
     columns.append(Column("in total", totals, ",.0f"))
     weights = f"(what a wrong answer to the row costs)^{search.best_t_}" if search.best_t_ else "none"
     return Facts(
-        **of_two(search, held) | trials_by_power(search),
+        **of_two(search, held),
+        trials=lambda: trials_by_power(search),
         saved=_saved(paid, n_rows, where),
         winner=f"{model_in_words(search)}; it {decides}.",
         stands_for=rule_of_rates(search.result_.errors),
@@ -336,22 +337,24 @@ def of_classes(search: CostSearch, held: HeldOut | None) -> Facts:
     power, rule, rarest = search.trials_[search.best_index_].t, search.rule_, int(search.class_count_.argmin())
     weights = "equal class weights" if power == 0.0 else f"class weights in proportion to share^-{power:.3g}"
     predicts = "its own decision" if rule.is_argmax else "a tuned rule of its probabilities"
-    rule_record = {"rule": rule.kind, "slopes": rule.slopes, "offsets": rule.offsets, "matrix": rule.matrix}
-    rule_record |= {"confusion": search.confusion_}
     rarest = f"samples of the rarest class, “{short(search.classes_[rarest], 40)}”"
     return Facts(
         search=search,
         held=held,
-        **trials_by_power(search, {"rule": "tuned_value", "rule, cross-fitted": "judged_value"}),
+        trials=lambda: trials_by_power(search, {"rule": "tuned_value", "rule, cross-fitted": "judged_value"}),
         winner=f"{model_in_words(search)}, trained with {weights}; it predicts by {predicts}.",
         details=[("Rule", _class_rule(search))],
         tables=_class_tables(search),
         further=[Fact(f"{search.class_count_.min():g}", rarest)],
         same_answer=_same_class(search, held),
-        own_record={
+        own_record=lambda: {
             "power": power,
             "class_weights": search.class_costs_,
-            **rule_record,
+            "rule": rule.kind,
+            "slopes": rule.slopes,
+            "offsets": rule.offsets,
+            "matrix": rule.matrix,
+            "confusion": search.confusion_,
         },
         review_unit=" mean errors a row",
         template="classes.html.j2",
@@ -414,7 +417,7 @@ def of_shared_threshold(search: CostSearch, held: HeldOut | None) -> Facts:
     return Facts(
         search=search,
         held=held,
-        **trials_at_costs(search),
+        trials=lambda: trials_at_costs(search),
         winner=f"{model_in_words(search)}, with one threshold for {len(search.label_names_)} labels.",
         details=[class_weights(search), ("Threshold of all labels", cut)],
         further=lowest,

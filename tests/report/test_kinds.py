@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.datasets import make_classification
 from sklearn.linear_model import LogisticRegression
 
@@ -42,6 +43,14 @@ def test_the_winner_in_a_sentence(kind):
     name, search, _, sentence = kind
     assert search.result_.kind == name
     assert sentence in facts_of(search).winner
+
+
+def test_searches_without_a_model_have_a_summary_and_a_page(kind, tmp_path):
+    _, search, y, sentence = kind
+    alone = clone(search).set_params(refit=False).fit(SAMPLES, y)
+    assert sentence in " ".join(str(alone.summary()).split())
+    assert alone.summary().numbers == search.summary().numbers
+    alone.report(tmp_path / "r.html")
 
 
 def test_held_out_predictions_have_the_value_that_score_gives(kind):
