@@ -18,7 +18,7 @@ from sklearn.tree import DecisionTreeClassifier
 import csf
 from csf import CostSearch
 from csf.export import ScoreRule, decision_rule, read_rule
-from csf.export.records import restored
+from csf.export.records import plain, restored
 from csf.metrics import Review
 from csf.thresholding.base import ScoredElsewhere
 from csf.thresholding.rule import ThresholdRule
@@ -254,6 +254,14 @@ def test_what_has_no_decision_on_scores_is_refused():
     silent = CostSearch(Silent(), threshold=None, n_trials=1, param_grid=None, cv=2).fit(X, y)
     with pytest.raises(TypeError, match="Silent has no scores, it decides alone; export best_estimator_ itself"):
         decision_rule(silent)
+
+
+def test_numbers_come_back_in_their_precision():
+    """Limits on wrong alerts compare scores up to the last digits of the held-out ones."""
+    for numbers in (np.array([0.1, -np.inf, np.inf], dtype=np.float32), None):
+        again = restored(json.loads(json.dumps(plain({"a": numbers}), allow_nan=False)))["a"]
+        np.testing.assert_array_equal(again, numbers)
+        assert getattr(again, "dtype", None) == getattr(numbers, "dtype", None)
 
 
 @pytest.mark.parametrize("saved", ["pickle", "skops", "pickled rule"])
