@@ -315,6 +315,12 @@ def judge_of(search: CostSearch) -> Judge:
     return JUDGES[search.result_.kind]
 
 
+def in_memory(search: Any) -> Any:
+    """Return a search, for one on a cluster the one in memory that it can become."""
+    to_local = getattr(search, "to_local", None)
+    return search if to_local is None else to_local()
+
+
 def held_out(
     search: Estimator,
     X: Samples | None,
@@ -336,6 +342,7 @@ def held_out(
     others = {f"rivals[{rival!r}]": predicted for rival, predicted in (rivals or {}).items()}
     check_in_memory(X=X, y=y)
     X, truth = check_samples(X, y, sample_weight=sample_weight, groups=groups, **given, **others)
+    search = in_memory(search)
     judge = judge_of(search)
     labels = judge.read_truth(search, truth)
     weight = check_weights(sample_weight, labels.shape[0])

@@ -44,7 +44,7 @@ from csf.report.facts import (
     Table,
     trial_columns,
 )
-from csf.report.held_out import MOST_CLASSES, NOTHING, HeldOut, paid_for, scores_out_of_fold
+from csf.report.held_out import MOST_CLASSES, NOTHING, HeldOut, in_memory, paid_for, scores_out_of_fold
 
 if TYPE_CHECKING:
     from csf.search import CostSearch
@@ -488,6 +488,5 @@ FACTS: dict[str, Callable[[CostSearch, HeldOut | None], Facts]] = {
 
 def facts_of(search: Any, held: HeldOut | None = None) -> Facts:
     """Collect what a fitted search has learnt; one on a cluster is shown as the one in memory that it can become."""
-    to_local = getattr(search, "to_local", None)
-    search = search if to_local is None else to_local()
+    search = in_memory(search)
     return FACTS[search.result_.kind](search, held)
