@@ -23,7 +23,7 @@ from csf._common.validation import warn_of_moved_rows
 from csf.data.labels import refuse_weightless
 from csf.distributed.engine import FoldTotals, hash_folds
 from csf.distributed.newton import Moments, Part
-from csf.distributed.survey import refuse_fold, refuse_weight
+from csf.distributed.survey import fold_error, weight_error
 from csf.search.workers import QUIET, WAITS, idle_reason, working
 
 if TYPE_CHECKING:
@@ -606,12 +606,12 @@ def _of_part(part: RawPart, *, moments: Callable[[RawPart], dict[int, Moments]],
     n_rows, weight = part.y.shape[0], part.weight
     where = f" in partition {part.index}"
     if weight is not None and not (fine := np.isfinite(weight) & (weight >= 0)).all():
-        refuse_weight("sample_weight", weight[~fine][0], where)
+        raise weight_error("sample_weight", weight[~fine][0], where)
     check_labels_given(part)
     if not is_integer(part.fold):
-        refuse_fold("folds", f"values of dtype {part.fold.dtype}", where)
+        raise fold_error("folds", f"values of dtype {part.fold.dtype}", where)
     if n_rows and part.fold.min() < -1:
-        refuse_fold("folds", part.fold.min(), where)
+        raise fold_error("folds", part.fold.min(), where)
     rows = pandas.DataFrame({"fold": part.fold, "label": part.y, "weight": 1.0 if weight is None else weight})
     if part.weightless is not None:
         rows = pandas.concat([rows, pandas.DataFrame({"fold": -1, "label": part.weightless, "weight": 0.0})])

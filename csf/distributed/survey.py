@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import NoReturn
+
+def weight_error(name: str, met: object, where: str = "") -> ValueError:
+    """Return the error for a weight that is none, where it was met."""
+    return ValueError(f"{name} must hold finite numbers >= 0, got {met}{where}")
 
 
-def refuse_weight(name: str, met: object, where: str = "") -> NoReturn:
-    """Raise a ValueError for a weight that is none, where it was met."""
-    raise ValueError(f"{name} must hold finite numbers >= 0, got {met}{where}")
-
-
-def refuse_fold(name: str, met: object, where: str = "", limit: str = "1, ...") -> NoReturn:
-    """Raise a ValueError for a fold number that is none, where it was met; ``limit`` says which ones there are."""
-    raise ValueError(
+def fold_error(name: str, met: object, where: str = "", limit: str = "1, ...") -> ValueError:
+    """Return the error for a fold number that is none, where it was met; ``limit`` says which ones there are."""
+    return ValueError(
         f"{name} must hold fold numbers 0, {limit}, integers, or -1 for rows that are never held out, got {met}{where}"
     )

@@ -46,7 +46,7 @@ from csf.distributed import (
 )
 from csf.distributed.counts import empty_bins
 from csf.distributed.engine import sample_shares
-from csf.distributed.survey import refuse_fold, refuse_weight
+from csf.distributed.survey import fold_error, weight_error
 from csf.metrics.row_costs import ACCEPTED, FILLED, OUTCOMES, SWAPPED, CostTable, stake_scales
 from csf.spark.row_costs import gain_and_loss, sql_of
 from csf.trainers.base import Training
@@ -384,10 +384,10 @@ class SparkData:
                 f"(F.col({self.label!r}) == {label.split()[0]}).cast('int'), and drop rows without a label"
             )
         if weight is not None:
-            refuse_weight(f"weightCol={self.weight!r}", weight)
+            raise weight_error(f"weightCol={self.weight!r}", weight)
         if fold is not None:
             limit = {} if self.n_folds is None else {"limit": f"..., {self.n_folds - 1} (numFolds)"}
-            refuse_fold(f"foldCol={self.fold!r}", fold, **limit)
+            raise fold_error(f"foldCol={self.fold!r}", fold, **limit)
         if features is not None:
             raise ValueError(f"featuresCol={self.features!r} must hold finite numbers, got {features}; {_INVALID}")
 
