@@ -401,6 +401,7 @@ class CodedRow:
             found = decided if row.lost is None else decided & ~row.lost
             # cut 0 finds what was decided; a second cut, the rest, is none of its choices
             return cls(np.where(found, 0, 1).astype(np.uint16), np.array([np.nan]))
+        n_copies = int(store.copies[store.samples].sum())
         if row.lost is None and store.copies.all():
             order = np.argsort(row.score)[::-1]
         else:
@@ -415,7 +416,7 @@ class CodedRow:
         cuts = np.empty(order.size + 2, dtype=order.dtype)
         # Samples that are held out several times have no more cuts for that.
         n_samples = int(store.copies.sum())
-        every = int(max(n_samples // _PLACES, 1) * store.repeats)
+        every = max(n_samples // _PLACES, 1) * n_copies // n_samples
         n_cuts = candidate_cuts(score, is_pos, copies, max(every, 1), keep, cuts)
         cuts = _thinned(cuts[:n_cuts], keep).astype(np.int64)
         codes = np.full(n_entries, cuts.size, dtype=np.uint16)

@@ -330,3 +330,12 @@ def test_parts_of_many_samples_are_thirds_of_each_class():
     for units in ([1, 2], [0, 3]):
         assert np.ptp(left_out[units].sum(axis=0)) <= 1
     assert np.abs(3 * left_out / copies[:, None] - 1.0).max() < 0.15
+
+
+def test_entries_of_a_group_are_no_further_places_of_thresholds():
+    """Of negatives there is a threshold after as many entries as a group has on average."""
+    store = ScoreStore(np.arange(60) < 1)
+    store.draw_together(np.arange(60) // 3)
+    store.add((0, 0), score=-np.arange(60.0), threshold=-0.5, value=1.0)
+    (row,) = store
+    assert CodedRow.of(row, store).thresholds.size == 2 + 20
