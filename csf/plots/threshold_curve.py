@@ -571,7 +571,9 @@ def _search_data(
     at = _OF_ANSWERS.get(getattr(search, "row_rule_", ""), at)
     own = None if isinstance(curve, ValuedCurve) else found.metric
     data = _curve_data(curve, own if metric is None else metric, at)
-    data |= {"metric_name": metric_name(search)} if metric is None else {}
+    # The name of a metric with a constraint says both.
+    plain = metric is None and (own is None or own.constraint is None)
+    data |= {"metric_name": metric_name(search)} if plain else {}
     if (paid := getattr(search, "row_costs_", None)) is not None:
         # Money and shares have no axis in common.
         data |= {} if paid.measure == "savings" or metric is not None else {"companions": {}}

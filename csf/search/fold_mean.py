@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,38 +12,35 @@ from sklearn.utils import Bunch
 from sklearn.utils.parallel import Parallel, delayed
 
 from csf.data.folds import pool_held_out
-from csf.trainers import Prepared
 
 if TYPE_CHECKING:
     from csf._common.typing import Array, Costs, Estimator
     from csf.data.folds import Fold
-    from csf.search.plan import MemoryPlan
-    from csf.search.problems.base import Problem
-    from csf.search.problems.results import SearchResult
+    from csf.search.training import SearchedProblem
     from csf.thresholding.base import DecisionRule
     from csf.trainers.base import Trainer
 
 
-def average_folds(plan: MemoryPlan, problem: Problem, found: SearchResult) -> tuple[SearchResult, DecisionRule]:
+def average_folds(
+    trainers: Sequence[Trainer], folds: list[Fold], problem: SearchedProblem, found: Any
+) -> tuple[Any, DecisionRule]:
     """Train the winner on all folds; return the result and the rule of the mean of these models.
 
     A held-out sample is scored by the models that were not trained on it, one for each repeat of the folds: these
     scores are averaged.
     """
     winner = found.trials[found.index]
-    # Nothing is read off earlier trainings here, so each is of the winner's own parameters.
-    trainers = replace(plan.setup, prepared=Prepared()).trainers(plan.bases[winner.setting], plan.folds)
     threads = all(trainer.releases_gil for trainer in trainers)
     trained: Estimator = Parallel(n_jobs=found.config.n_jobs, prefer="threads" if threads else None)(
-        delayed(_trained)(problem, trainer, fold, winner.costs) for trainer, fold in zip(trainers, plan.folds)
+        delayed(_trained)(problem, trainer, fold, winner.costs) for trainer, fold in zip(trainers, folds)
     )
     models, scores = zip(*trained)
-    found = problem.with_mean_scores(found, _mean_by_sample(np.concatenate(scores), plan.folds), plan)
+    found = problem.with_mean_scores(found, _mean_by_sample(np.concatenate(scores), folds), folds)
     several = isinstance(models[0], list)
     return found, problem.rule_of(found, [mean_model(each) for each in zip(*models)] if several else mean_model(models))
 
 
-def _trained(problem: Problem, trainer: Trainer, fold: Fold, costs: Costs) -> tuple[Any, Array]:
+def _trained(problem: SearchedProblem, trainer: Trainer, fold: Fold, costs: Costs) -> tuple[Any, Array]:
     model = trainer.fitted(costs)
     return model, problem.held_out_scores(model, fold)
 

@@ -25,11 +25,9 @@ from csf.trainers.out_of_bag import OutOfBagTrainer
 if TYPE_CHECKING:
     from csf.data.folds import Task
     from csf.search.config import SearchConfig
-    from csf.search.problems.base import Problem
-    from csf.search.problems.results import SearchResult
     from csf.search.selection import SettingRace, Shortlist
     from csf.search.study import History
-    from csf.search.training import BatchTrainer
+    from csf.search.training import BatchTrainer, SearchedProblem
     from csf.thresholding.base import DecisionRule
     from csf.trainers.base import Trainer
 
@@ -70,7 +68,7 @@ class OutOfBagSetup(TrainingSetup):
 class Finished(NamedTuple):
     """Result of a search with the rule that predicts, and the model trained on all rows as its engine holds it."""
 
-    found: SearchResult
+    found: Any
     rule: DecisionRule | None
     model: Any = None
 
@@ -144,15 +142,15 @@ class Plan(ABC):
         }
 
     @abstractmethod
-    def trainer(self, config: SearchConfig, problem: Problem) -> BatchTrainer:
+    def trainer(self, config: SearchConfig, problem: SearchedProblem) -> BatchTrainer:
         """Create what trains and judges the trials."""
 
-    def race(self, config: SearchConfig, problem: Problem, store: Any) -> SettingRace | None:
+    def race(self, config: SearchConfig, problem: SearchedProblem, store: Any) -> SettingRace | None:
         """Create what decides which studies go on; return ``None`` for all of them."""
         return problem.race(config, self, store)
 
     @abstractmethod
-    def finish(self, problem: Problem, found: Any, starts: Sequence[object]) -> Finished:
+    def finish(self, problem: SearchedProblem, found: Any, starts: Sequence[object]) -> Finished:
         """Train the winner on all rows, which may start from the ``starts``."""
 
 
@@ -204,7 +202,7 @@ class MemoryPlan(Plan):
         weights = [self.task.weight] * len(self.bases) + [problem.weight(self.task, power) for _, power in more]
         return replace(self, weights=weights, **self._repeated([at for at, _ in more], studies))
 
-    def trainer(self, config: SearchConfig, problem: Problem) -> LocalTrainer:
+    def trainer(self, config: SearchConfig, problem: SearchedProblem) -> LocalTrainer:
         """Create what trains on the folds."""
         return LocalTrainer(
             problem.judge(config),
@@ -215,14 +213,17 @@ class MemoryPlan(Plan):
             max_bytes=self.max_bytes,
         )
 
-    def race(self, config: SearchConfig, problem: Problem, store: Any) -> SettingRace | None:
+    def race(self, config: SearchConfig, problem: SearchedProblem, store: Any) -> SettingRace | None:
         """Create what decides which studies go on; return ``None`` for all of them."""
         return super().race(config, problem, store) if self.listed is None else self.listed.begun(store)
 
-    def finish(self, problem: Problem, found: Any, starts: Sequence[object]) -> Finished:
+    def finish(self, problem: SearchedProblem, found: Any, starts: Sequence[object]) -> Finished:
         """Average the models of the folds, or train the winner on all samples."""
         if found.config.averages_folds:
-            return Finished(*average_folds(self, problem, found))
+            # Nothing is read off earlier trainings here, so each is of the winner's own parameters.
+            own = replace(self.setup, prepared=Prepared())
+            trainers = own.trainers(self.bases[found.trials[found.index].setting], self.folds)
+            return Finished(*average_folds(trainers, self.folds, problem, found))
         # The last training is the largest: what the folds hold is let go before it.
         self.folds.clear()
         trainer = self.final_trainer(found.winner.setting)

@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from csf.data.folds import Fold
     from csf.data.responses import Response
     from csf.metrics.trials import CompleteFields, FailedFields, Trial
+    from csf.search.config import SearchConfig
+    from csf.search.selection import SettingRace
+    from csf.thresholding.base import DecisionRule
     from csf.trainers.base import Trainer, Training
 
 # ---------------------------------------------------------------- what a search asks of a trainer
@@ -280,6 +283,22 @@ class FoldTask:
 
 
 # ---------------------------------------------------------------- what judges share
+
+
+class SearchedProblem(Protocol):
+    """What the plan of a search asks of its problem, see `csf.search.problems.base.Problem`."""
+
+    def judge(self, config: SearchConfig, /) -> Evaluator: ...
+
+    def race(self, config: SearchConfig, plan: Any, store: Any, /) -> SettingRace | None: ...
+
+    def held_out_scores(self, model: Any, fold: Fold, /) -> Array: ...
+
+    def with_mean_scores(self, found: Any, mean: Array, folds: list[Fold], /) -> Any: ...
+
+    def rule(self, found: Any, trainer: Trainer, training: Training, /) -> DecisionRule: ...
+
+    def rule_of(self, found: Any, estimator: Any, /) -> DecisionRule: ...
 
 
 class Evaluator(ABC):

@@ -590,8 +590,8 @@ class MulticlassRule(DecisionRule):
         "first. A class without scores has the probability 0, or as a score the smallest one less 1"
     )
     review_in_words = (
-        "k = the class of the rule; a review instead where cost + extra_cost + error * sum(p @ prices) / (number of "
-        "classes less 1) is less than p @ prices of k, or p of k is below its least"
+        "k = the class of the rule; a review instead where cost + extra_cost + error * sum(p @ `prices`) / (number of "
+        "classes less 1) is less than p @ `prices` of k, or p of k is below its least"
     )
 
     @property

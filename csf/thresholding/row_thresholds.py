@@ -252,7 +252,7 @@ class RowThresholdRule(ThresholdRule):
 
     in_words = (
         f"{SCORE_IN_WORDS}; the class of f where s - the threshold of the row by thresholds >= threshold, else null; "
-        "the cuts of SegmentThresholds are those of the known segments"
+        "the `cuts` of SegmentThresholds are those of the known segments"
     )
 
     @property

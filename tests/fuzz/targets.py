@@ -25,7 +25,8 @@ REASONS = {
         csf.Trial csf.bounds.UnreachableCone csf.metrics.Coefficients csf.metrics.Column
         csf.metrics.LabelMetric csf.spark.SparkCostSearchModel csf.strategies.Proposal
         csf.data.CostChannel csf.data.Features csf.data.Fold csf.data.Labels csf.data.OneVsRestChannel csf.data.Task
-        csf.distributed.Bins csf.distributed.CountedCut csf.distributed.FoldTotals csf.distributed.Job
+        csf.distributed.Bins csf.distributed.CountedCut csf.distributed.EngineOutcome csf.distributed.FoldTotals
+        csf.distributed.Job csf.distributed.LocalModel csf.distributed.RowCostData
         csf.distributed.PartScores csf.distributed.Quantiles csf.distributed.Scored
         csf.export.LinearRule csf.export.NumberColumn csf.export.ScoreRule csf.export.TableRule csf.export.TextColumn
         csf.report.Comparison csf.report.Finding csf.report.Summary

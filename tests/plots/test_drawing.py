@@ -13,7 +13,6 @@ from sklearn.multiclass import OneVsRestClassifier
 from sklearn.svm import LinearSVC
 
 from csf import CostSearch, ErrorProfile, Study
-from csf.cli.search import _winner_text
 from csf.metrics import Constrained, Recall, get_constraint
 from csf.plots import (
     BoundComparisonDisplay,
@@ -23,6 +22,7 @@ from csf.plots import (
     ThresholdCurveDisplay,
 )
 from csf.plugin import PlugInClassifier
+from csf.report.kinds import facts_of
 from csf.thresholding import threshold_curve
 
 OF_TRIALS = (BoundComparisonDisplay, ConeDisplay, ErrorProfileDisplay, ProgressDisplay)
@@ -181,14 +181,10 @@ def test_profiles_of_an_infeasible_search(infeasible, search):
     assert "winner" in texts(ErrorProfileDisplay.from_estimator(search))
 
 
-def test_the_command_line_says_the_same(infeasible):
-    class Problem:
-        metric, constraint = Recall(), get_constraint("precision >= 0.99")
-        options = type("Options", (), {"bound": "support", "time_limit": None})
-
-    said = _winner_text(infeasible, Problem)
-    assert "bound for these parameters and folds: 0.0000 (support)" in said
-    assert "precision >= 0.99 does NOT hold; the bound is" in said
+def test_the_facts_say_the_same(infeasible):
+    numbers = "; ".join(map(str, facts_of(infeasible).all_numbers))
+    assert "precision out-of-fold: precision >= 0.99 does not hold" in numbers
+    assert "0.000 upper bound of recall, an estimate for these parameters and folds (support)" in numbers
 
 
 def test_a_study_without_feasible_trials_has_no_gap():

@@ -111,7 +111,7 @@ def test_of_several_classes(rows, base, metric, review):
     np.testing.assert_allclose(search.confusion_, table, atol=1e-12)
     answers = ANSWERS[search.review_bands().decide(known.rows)]
     assert counted(ANSWERS[known.truth], answers) == counted(y, search.predict_with_review(X))
-    rule = csf.export.class_rule(search)
+    rule = csf.export.decision_rule(search)
     np.testing.assert_array_equal(rule.decide(getattr(search.best_estimator_, rule.reads)(X)), predicted)
 
 

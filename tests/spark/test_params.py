@@ -15,7 +15,8 @@ from csf._common.sklearn import options_of
 from csf.search import CostSearch
 from csf.search.config import SearchConfig
 from csf.spark import SparkCostSearch
-from csf.spark.engine import WeightSums, _between
+from csf.spark.decisions import _between
+from csf.spark.engine import WeightSums
 from csf.spark.search import SHARED
 
 

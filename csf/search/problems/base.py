@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from csf.evaluate.stores import Store
     from csf.metrics import Constraint
     from csf.search.config import SearchConfig, SearchEffort
-    from csf.search.plan import MemoryPlan, Plan
+    from csf.search.plan import Plan
     from csf.search.problems.results import SearchResult
     from csf.search.selection import SettingRace
     from csf.search.study import History
@@ -167,7 +167,7 @@ class Problem(ABC):
         return score
 
     @abstractmethod
-    def with_mean_scores(self, found: Any, mean: Array, plan: MemoryPlan) -> SearchResult:
+    def with_mean_scores(self, found: Any, mean: Array, folds: list[Fold]) -> SearchResult:
         """Replace the winner's held-out scores by means over models, and all that is tuned on them."""
 
     def rule(self, found: Any, trainer: Trainer, training: Training) -> DecisionRule:

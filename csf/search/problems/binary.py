@@ -77,7 +77,7 @@ if TYPE_CHECKING:
     from csf.metrics.constraints import Constraint, Review
     from csf.metrics.trials import OutcomeFields
     from csf.search.config import SearchConfig, SearchEffort
-    from csf.search.plan import MemoryPlan, Plan
+    from csf.search.plan import Plan
     from csf.thresholding.certificates import Guarantee
 
 
@@ -205,12 +205,12 @@ class BinaryProblem(TwoClasses):
         by_row = self.decision.constraint(None)
         return super().read_constraint(constraint) if by_row is None else by_row
 
-    def with_mean_scores(self, found: BinaryResult, mean: Array, plan: MemoryPlan) -> BinaryResult:
+    def with_mean_scores(self, found: BinaryResult, mean: Array, folds: list[Fold]) -> BinaryResult:
         """Replace the winner's held-out scores by means over models, and the threshold."""
         if self.labels.classes.size == 2:
             return found.decision.tuned(with_mean_scores(found, mean.ravel()))
         score, code = compare(mean, 0, probabilities=True)
-        return with_mean_scores(found, score, lost_samples(pool_held_out(plan.folds)[0], code))
+        return with_mean_scores(found, score, lost_samples(pool_held_out(folds)[0], code))
 
     def held_out_scores(self, model: Any, fold: Any) -> Array:
         """Compute the scores in what a fold holds out that are averaged; beside a null class those of each code."""

@@ -78,7 +78,7 @@ if TYPE_CHECKING:
     from csf.metrics.constraints import Review
     from csf.metrics.trials import Trial
     from csf.search.config import Model, SearchConfig, SearchEffort
-    from csf.search.plan import MemoryPlan, Plan
+    from csf.search.plan import Plan
     from csf.search.training import Evaluator
     from csf.thresholding.class_choice import MulticlassStore
 
@@ -182,7 +182,7 @@ class MulticlassProblem(Problem):
         """Build the rule of a winner that is a fitted estimator."""
         return found.rule_with(estimator, self.labels)
 
-    def with_mean_scores(self, found: MulticlassResult, mean: Array, plan: MemoryPlan) -> MulticlassResult:
+    def with_mean_scores(self, found: MulticlassResult, mean: Array, folds: list[Fold]) -> MulticlassResult:
         """Replace the winner's held-out scores by means over models, and the rule."""
         store, metric = found.store, found.metric
         row, score = store[found.key], kept(mean)

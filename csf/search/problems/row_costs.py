@@ -59,7 +59,7 @@ if TYPE_CHECKING:
     from csf.data.folds import ClassShares, Task
     from csf.evaluate import Assessment
     from csf.search.config import Model, SearchConfig, SearchEffort
-    from csf.search.plan import MemoryPlan, Plan
+    from csf.search.plan import Plan
     from csf.thresholding.curve import ValuedCurve
 
 # Share of the rows that is dearest, whose share of all that is at stake is reported.
@@ -235,12 +235,12 @@ class RowCostProblem(TwoClasses):
         """Choose the winner, and its decision."""
         return conclude(searched)
 
-    def with_mean_scores(self, found: RowCostResult, mean: Array, plan: MemoryPlan) -> RowCostResult:
+    def with_mean_scores(self, found: RowCostResult, mean: Array, folds: list[Fold]) -> RowCostResult:
         """Replace the winner's held-out scores by means over models, and the decision."""
-        truth, weight, samples = pool_held_out(plan.folds)
+        truth, weight, samples = pool_held_out(folds)
         # The result's own store has the samples in another order.
         store = self.judge(found.config).store(truth, weight, samples=samples, max_bytes=found.store.max_bytes)
-        groups = plan.task.groups
+        groups = folds[0].task.groups
         store.draw_together(None if groups is None else groups[samples])
         store.put(replace(found.store[found.key], score=log_odds(mean, "predict_proba")))
         return decided_on(found, store.condensed())

@@ -84,7 +84,7 @@ class WorstFoldProblem(TwoClasses):
             **searched.shared, candidate=Candidate((best.setting, best.number), "argmax"), score=best.score
         )
 
-    def with_mean_scores(self, found, mean, plan):
+    def with_mean_scores(self, found, mean, folds):
         raise NotImplementedError
 
     def rule_by(self, found, estimator, known, names, method=None):

@@ -299,7 +299,7 @@ def test_reports_exports_and_plots(search, tmp_path):
     held.report(tmp_path / "page.html", FRAME, Y, rivals={"all": np.ones_like(Y)})
     page = (tmp_path / "page.html").read_text()
     assert "Segments by sex" in page
-    assert "What the limit costs" in page
+    assert "is what the limit costs, out-of-fold" in page
 
 
 def test_thresholds_of_scores_alone():
