@@ -160,7 +160,9 @@ def test_a_search_gives_a_model_that_fits_what_it_prints(run, tables, tmp_path, 
     assert f"{report['options']['metric']} out-of-fold, the largest of many" in out
     assert len(report["trials"]) == search.n_trials_
     assert ("left out, the time limit" in out) == (chosen["--time-limit"] == "1e-6" and chosen["--test-size"] is None)
-    if search.best_threshold_ is not None:
+    if chosen["--threshold"] == "none":
+        assert "Threshold of the score: the base's own decision." in out
+    elif search.best_threshold_ is not None:
         shown = re.search(r"if the score is at least (\S+)", " ".join(out.split()))[1].rstrip(".")
         assert float(shown) == pytest.approx(search.best_threshold_, rel=1e-3)
     for name in ("--rule", "--report", "--checkpoint"):
