@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from csf._common.files import check_fields, reading, write_json
-from csf._common.typing import Params, PathLike
+from csf._common.typing import Keywords, Params, PathLike
 from csf.metrics import Review, RowCosts
 from csf.search.problems.multilabel import MultilabelRule
 from csf.thresholding.alerts import AlertLimit, WrongAlerts
@@ -60,7 +60,7 @@ class SavedRule(ABC):
     def in_words(self) -> Params:
         """The rule in words, by the names of its fields."""
 
-    def to_dict(self) -> Params:
+    def to_dict(self) -> Keywords:
         """Return the rule as plain numbers, strings, lists and dicts.
 
         Returns
