@@ -577,9 +577,12 @@ class DaskEngine(Engine):
 
             try:
                 with config.set(scheduler="threads"):
-                    return self.train([job])[0]
-            except Exception as error:  # what was persisted was lost with the workers
-                raise lost from error
+                    trained = self.train([job])[0]
+            except Exception as error:
+                trained = error
+            if isinstance(trained, Exception):  # what was persisted was lost with the workers
+                raise lost from trained
+            return trained
 
     def local(self, base: Estimator, model: Estimator) -> LocalModel:
         """See `Engine.local`."""
