@@ -238,7 +238,10 @@ class Facts:
         if getattr(search, "stop_reason_", "").endswith(OUT_OF_BAG):  # a search for each label has one each
             judged = "Judged on out-of-bag scores"
         chosen = "" if search.n_trials_ == 1 else f"; corrected for the choice among {search.n_trials_} trials"
-        rarest = "" if self.rarest is None else f", with {self.rarest} samples of the rarer class"
+        rarest = ""
+        if self.rarest is not None:
+            side = "of the rarer class" if len(self.search.classes_) == 2 else "on the rarer side"
+            rarest = f", with {self.rarest} samples {side}"
         return (
             f"{judged}{rarest}{chosen}. The interval is for all data of this kind; a small test set varies "
             f"more.{self._doubt}"

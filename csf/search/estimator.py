@@ -560,7 +560,8 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier, Search
         ----------
         at_most : float or dict
             Share of the rows that can be acted on, in (0, 1): 50 calls a day for 1000 customers are 0.05. Of several
-            classes or labels a dict of such shares, ``{"urgent": 0.05}``.
+            classes or labels a dict of such shares, ``{"urgent": 0.05}``; beside a null class "none" that of all others
+            together, ``{"not none": 0.05}``.
 
         Returns
         -------
