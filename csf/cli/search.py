@@ -53,7 +53,7 @@ from csf.report.checks import (
     in_lines,
     summary_of,
 )
-from csf.report.facts import Column, Table, compared
+from csf.report.facts import Table, TableColumn, compared
 from csf.report.held_out import confusion, held_out
 from csf.report.kinds import facts_of
 from csf.report.page import check_page, write_facts
@@ -200,8 +200,8 @@ def _search(problem, setup, train, limit):
 def _trials_table(facts):
     """Format the winner, the best trial with equal costs, and as many of the other best trials as fit."""
     shown, won, n_trials = _worth_showing(facts.search), facts.search.best_index_, facts.search.n_trials_
-    columns = [Column(each.title, [each.values[at] for at in shown], each.spec) for each in facts.trial_columns]
-    marks = Column("", ["*" if at == won else "" for at in shown])
+    columns = [TableColumn(each.title, [each.values[at] for at in shown], each.spec) for each in facts.trial_columns]
+    marks = TableColumn("", ["*" if at == won else "" for at in shown])
     more = n_trials - len(shown)
     note = f"\n{more} more trials, none with a larger tuned value; --json has all of them" if more else ""
     return _table(Table("", [marks, *columns])) + note

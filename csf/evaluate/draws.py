@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from csf._common.dtypes import is_whole
+from csf._common.dtypes import is_float, is_whole
 from csf._common.typing import Array, BoolArray, IntArray
 from csf._common.validation import small_indices
 from csf.data.responses import TIE, midpoint
@@ -144,7 +144,7 @@ def count_distinct(columns: Sequence[Array], copies: IntArray | None = None) -> 
 def distinct(columns: Sequence[Array], among: IntArray) -> tuple[IntArray, IntArray]:
     """Sort the rows of a table lexicographically, and find where each distinct row starts."""
     # Real numbers hardly repeat: the columns up to the first of these order most rows, the others those that tie.
-    n_first = 1 + next((place for place, column in enumerate(columns) if column.dtype.kind == "f"), len(columns) - 1)
+    n_first = 1 + next((place for place, column in enumerate(columns) if is_float(column)), len(columns) - 1)
     order, new = _ordered(columns[:n_first], among)
     tied = np.append(~new, False)
     tied = tied[:-1] | tied[1:]
@@ -401,15 +401,12 @@ class CodedRow:
             found = decided if row.lost is None else decided & ~row.lost
             # cut 0 finds what was decided; a second cut, the rest, is none of its choices
             return cls(np.where(found, 0, 1).astype(np.uint16), np.array([np.nan]))
-        n_copies = int(store.copies[store.samples].sum())
-        if row.lost is None and store.copies.all():
-            order = np.argsort(row.score)[::-1]
-        else:
-            counted = store.copies[store.samples] > 0
-            order = _sorted_among(row.score, np.flatnonzero(counted if row.lost is None else counted & ~row.lost))
+        copies = store.copies[store.samples]
+        n_copies, counted = int(copies.sum()), copies > 0 if row.lost is None else (copies > 0) & ~row.lost
+        order = np.argsort(row.score)[::-1] if counted.all() else _sorted_among(row.score, np.flatnonzero(counted))
         # Of millions of entries places of four bytes take half of the memory.
         order = small_indices(order, n_entries)
-        copies = store.copies[store.samples[order]].astype(np.int32)
+        copies = copies[order].astype(np.int32)
         score, is_pos = row.score[order], store.is_pos[order]
         # How many entries the row's own threshold finds: that cut is always among them.
         keep = -1 if row.threshold is None else int(np.count_nonzero(score >= row.threshold))

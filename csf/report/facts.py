@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -105,7 +105,7 @@ class Kept(NamedTuple):
     holds: bool
 
 
-class Column(NamedTuple):
+class TableColumn(NamedTuple):
     """Column of a table: its title, its values, and the format of numbers; empty for texts."""
 
     title: str
@@ -113,11 +113,15 @@ class Column(NamedTuple):
     spec: str = ""
 
 
+# Columns of the trials of a search, and of its table of results.
+TrialColumns: TypeAlias = tuple[list[TableColumn], list[TableColumn]]
+
+
 class Table(NamedTuple):
     """A table, whose first column has names."""
 
     caption: str
-    columns: Sequence[Column]
+    columns: Sequence[TableColumn]
 
     @property
     def rows(self) -> list[list[tuple[Any, str]]]:
@@ -158,7 +162,7 @@ class Facts:
     # What reviews cost, after the number.
     review_unit: str = " false positives a row"
     # Function that returns the columns of the table of trials before the parameters and after them.
-    trials: Callable[[], tuple[list[Column], list[Column]]] = lambda: ([], [])
+    trials: Callable[[], TrialColumns] = lambda: ([], [])
     # What checks have something to look at.
     scopes: frozenset[str] = frozenset({VALUES, TRIALS, SAMPLES})
     # Template of the page, and functions that draw, by the name of the figure: the command line's plot comes first.
@@ -407,7 +411,7 @@ class Facts:
         return [Fact(f"{100.0 * share:.1f} %", f"of the rows reviewed, out-of-fold: {what}{paid}")]
 
     @property
-    def trial_columns(self) -> list[Column]:
+    def trial_columns(self) -> list[TableColumn]:
         """Columns of a table of all trials, in their order; those of the kind of problem are around the parameters."""
         if self.parts:
             return []
@@ -416,7 +420,7 @@ class Facts:
         varied = [key for key in results if key.startswith("param_") and key not in known]
         names = parameter_names(key.removeprefix("param_") for key in varied).values()
         several = len({trial.setting for trial in self.search.trials_}) > 1
-        params = [Column(name, results[key].tolist()) for name, key in zip(names, varied) if several]
+        params = [TableColumn(name, results[key].tolist()) for name, key in zip(names, varied) if several]
         return [
             *before,
             *params,
@@ -437,7 +441,7 @@ class Facts:
             n_folds = max((len(trial.fold_scores) for trial in trials), default=0)
             rows.append((name, base_name(base), len(trials), n_folds, max(values, default=None), why))
         titles = {"model": "", "classifier": "", "trials": "d", "folds": "d", self.metric: ".3f", "dropped": ""}
-        columns = [Column(title, values, spec) for (title, spec), values in zip(titles.items(), zip(*rows))]
+        columns = [TableColumn(title, values, spec) for (title, spec), values in zip(titles.items(), zip(*rows))]
         return [Table("Models: the best value of each, and why it was dropped", columns)] if rows else []
 
     @property
@@ -464,10 +468,10 @@ class Facts:
         )
 
 
-def trial_columns(search: CostSearch, fields: Mapping[str, tuple[str, str]]) -> list[Column]:
+def trial_columns(search: CostSearch, fields: Mapping[str, tuple[str, str]]) -> list[TableColumn]:
     """Return columns of a table of trials, by their titles: a field of trials, and the format of its numbers."""
     return [
-        Column(title, [getattr(trial, name) for trial in search.trials_], spec)
+        TableColumn(title, [getattr(trial, name) for trial in search.trials_], spec)
         for title, (name, spec) in fields.items()
     ]
 

@@ -37,11 +37,12 @@ from csf.report.facts import (
     SAMPLES,
     TRIALS,
     VALUES,
-    Column,
     Fact,
     Facts,
     SameAnswer,
     Table,
+    TableColumn,
+    TrialColumns,
     trial_columns,
 )
 from csf.report.held_out import MOST_CLASSES, NOTHING, HeldOut, in_memory, paid_for, scores_out_of_fold
@@ -201,7 +202,7 @@ def _same_of_two(search: CostSearch, held: HeldOut | None) -> SameAnswer:
     return best._replace(stake=metric.value(0.0, 0.0, pos=pos) - best.value)
 
 
-def trials_at_costs(search: CostSearch) -> tuple[list[Column], list[Column]]:
+def trials_at_costs(search: CostSearch) -> TrialColumns:
     """Return the columns of trials with costs, judged at their best threshold."""
     name, constraint = metric_name(search), get_constraint(search.constraint)
     costs = {"level t": ("t", ".4g"), "c_fn": ("c_fn", ".4g"), "c_fp": ("c_fp", ".4g")}
@@ -210,10 +211,10 @@ def trials_at_costs(search: CostSearch) -> tuple[list[Column], list[Column]]:
     return trial_columns(search, costs), trial_columns(search, values | {"threshold": ("threshold", ".4g")})
 
 
-def trials_by_power(search: CostSearch, more: Mapping[str, str] = NOTHING) -> tuple[list[Column], list[Column]]:
+def trials_by_power(search: CostSearch, more: Mapping[str, str] = NOTHING) -> TrialColumns:
     """Return the columns of trials with weights by a power, and ``more`` columns of the table of results."""
     values = trial_columns(search, {f"own {metric_name(search)}": ("value", ".4f")})
-    values += [Column(title, search.cv_results_[key].tolist(), ".4f") for title, key in more.items()]
+    values += [TableColumn(title, search.cv_results_[key].tolist(), ".4f") for title, key in more.items()]
     return trial_columns(search, {"power s": ("t", ".4g")}), values
 
 
@@ -235,7 +236,7 @@ def of_row_thresholds(search: CostSearch, held: HeldOut | None) -> Facts:
     if hasattr(search, "segments_"):
         rows, limit = search.segments_, search.limit_cost_
         further.append(Fact(f"{limit:.3f}", f"of the {metric_name(search)} is what the limit costs, out-of-fold"))
-    columns = [Column(name, [row[name] for row in rows.values()], ".4g") for name in next(iter(rows.values()))]
+    columns = [TableColumn(name, [row[name] for row in rows.values()], ".4g") for name in next(iter(rows.values()))]
     caption = "Thresholds" if by is None else f"Segments by {by}, out-of-fold"
     return Facts(
         **of_two(search, held),
@@ -243,7 +244,7 @@ def of_row_thresholds(search: CostSearch, held: HeldOut | None) -> Facts:
         winner=f"{model_in_words(search)}; {_decides(search)}.",
         stands_for=_rule_in_words(search, worth_in_words(rates)),
         details=[class_weights(search)],
-        tables=[Table(caption, [Column(by or "rows", list(rows)), *columns])],
+        tables=[Table(caption, [TableColumn(by or "rows", list(rows)), *columns])],
         further=further,
         leads=True,
         same_answer=_same_of_two(search, held),
@@ -270,8 +271,8 @@ def of_row_costs(search: CostSearch, held: HeldOut | None) -> Facts:
     if search.row_rule_ in ANSWERS:
         decides = f"answers {search.row_rule_!r} to all rows, as no rule saved anything"
     totals = [cost * n_rows for cost in paid.values()]
-    columns = [Column("answers", [*paid]), Column("per row", [*paid.values()], ".4g")]
-    columns.append(Column("in total", totals, ",.0f"))
+    columns = [TableColumn("answers", [*paid]), TableColumn("per row", [*paid.values()], ".4g")]
+    columns.append(TableColumn("in total", totals, ",.0f"))
     weights = f"(what a wrong answer to the row costs)^{search.best_t_}" if search.best_t_ else "none"
     return Facts(
         **of_two(search, held),
@@ -383,13 +384,13 @@ def _class_tables(search: CostSearch) -> list[Table]:
     tuned = not rule.is_argmax and rule.matrix is None
     numbers = {"class weight": search.class_costs_}
     numbers |= {"slope a": rule.slopes, "offset b": rule.offsets} if tuned else {}
-    columns = [Column("class", labels), Column("samples", search.class_count_.tolist(), ",")]
-    columns += [Column(title, values.tolist(), ".4g") for title, values in numbers.items()]
+    columns = [TableColumn("class", labels), TableColumn("samples", search.class_count_.tolist(), ",")]
+    columns += [TableColumn(title, values.tolist(), ".4g") for title, values in numbers.items()]
     tables = [Table("The classes in training" + (" and in the rule" if tuned else ""), columns)]
     if rule.matrix is not None and len(labels) <= MOST_CLASSES:
-        columns = [Column(label, values, ".4g") for label, values in zip(labels, rule.matrix.T.tolist())]
+        columns = [TableColumn(label, values, ".4g") for label, values in zip(labels, rule.matrix.T.tolist())]
         caption = "The matrix G: a row for each true class j, a column for each predicted class k"
-        tables.append(Table(caption, [Column("j \\ k", labels), *columns]))
+        tables.append(Table(caption, [TableColumn("j \\ k", labels), *columns]))
     return tables
 
 
@@ -467,7 +468,8 @@ def _label_table(search: CostSearch, parts: Mapping[str, Facts]) -> Table:
         for label, one in zip(parts, search.searches_)
     ]
     return Table(
-        "The search of each label", [Column(title, [row[title, spec] for row in rows], spec) for title, spec in rows[0]]
+        "The search of each label",
+        [TableColumn(title, [row[title, spec] for row in rows], spec) for title, spec in rows[0]],
     )
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple, Protocol, Self
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 import numpy as np
 
@@ -203,16 +204,16 @@ def drops_settings(config: SearchConfig) -> bool:
     return config.is_stable and isinstance(first, Ladder) and first.race
 
 
-class SettingRace(Protocol):
+class SettingRace(ABC):
     """What decides which settings are trained next."""
 
-    def n_folds(self, at: int, trial: Trial, /) -> int:
+    def n_folds(self, at: int, trial: Trial) -> int:
         """Return the number of folds that a trial of a setting is trained on next; 0 for all."""
-        ...
+        return 0
 
+    @abstractmethod
     def ask(self) -> list[tuple[int, Trial]]:
         """List the settings and trials to train next; empty at the end."""
-        ...
 
 
 class _Standing(NamedTuple):
@@ -232,7 +233,7 @@ class _Standing(NamedTuple):
         return places[int(np.argmax(self.values[list(places)]))]
 
 
-class Race:
+class Race(SettingRace):
     """Race between settings: it asks for their trials as long as held-out scores do not decide which one is best.
 
     Equal costs come first, for one setting after another away from the base's own, as long as they gain. Settings that
@@ -380,7 +381,7 @@ def _of_model(standing: _Standing, places: list[int]) -> list[int]:
 
 
 @dataclass(frozen=True, eq=False)
-class LargestLast:
+class LargestLast(SettingRace):
     """Race without other costs: the largest trees, which take most time, are tried where smaller ones gain nothing.
 
     Parameters
@@ -397,10 +398,6 @@ class LargestLast:
     waiting: Mapping[int, tuple[Sequence[int], Sequence[int]]]
     is_behind: Callable[[Sequence[int], Sequence[int]], bool]
 
-    def n_folds(self, at: int, trial: Trial) -> int:
-        """Return 0: every trial is trained on all folds."""
-        return 0
-
     def ask(self) -> list[tuple[int, Trial]]:
         """List the settings and trials to train next, those that wait after all others; empty at the end."""
         known = enumerate(self.studies)
@@ -415,7 +412,7 @@ class LargestLast:
 
 
 @dataclass(frozen=True, eq=False)
-class EqualWeightsFirst:
+class EqualWeightsFirst(SettingRace):
     """Race of settings for several classes: of those that are trained with equal weights few are trained at others.
 
     Parameters
@@ -425,10 +422,6 @@ class EqualWeightsFirst:
     """
 
     studies: Sequence[MulticlassStudy]
-
-    def n_folds(self, at: int, trial: Trial) -> int:
-        """Return 0: every trial is trained on all folds."""
-        return 0
 
     def ask(self) -> list[tuple[int, Trial]]:
         """List the settings and trials to train next: the base's own and the best setting go on; empty at the end."""
@@ -444,7 +437,7 @@ class EqualWeightsFirst:
 
 
 @dataclass
-class Shortlist:
+class Shortlist(SettingRace):
     """Race that was run on scores without folds; the trials that stay are pending.
 
     Parameters
@@ -464,10 +457,6 @@ class Shortlist:
             for row in self.rows:
                 store.put(row)
         return self
-
-    def n_folds(self, at: int, trial: Trial) -> int:
-        """Return 0: trials that stay are trained on all folds."""
-        return 0
 
     def ask(self) -> list[tuple[int, Trial]]:
         """Return no further trials."""

@@ -352,12 +352,14 @@ def sweep(is_pos: BoolArray, score: Array, sample_weight: Array | None = None) -
         raise ValueError("scores contain NaN; accepted: finite numbers and +-inf. Impute them or drop those samples")
     n_samples = score.shape[0]
     lowest_score = np.empty(n_samples + 1)
-    positives, negatives = (_descending(score, members, sample_weight) for members in (is_pos, ~is_pos))
+    pos_scores, pos_weights = _descending(score, is_pos, sample_weight)
+    neg_scores, neg_weights = _descending(score, ~is_pos, sample_weight)
     # The scores of negatives wait in the end of the array that the merged ones fill from the start.
-    lowest_score[n_samples + 1 - negatives[0].size :] = negatives[0]
-    negatives = lowest_score[n_samples + 1 - negatives[0].size :], negatives[1]
+    waiting = lowest_score[n_samples + 1 - neg_scores.size :]
+    waiting[:] = neg_scores
+    del neg_scores
     arrays = lowest_score, np.empty(n_samples + 1), np.empty(n_samples + 1)
-    n_cuts, pos = merge_cuts(*positives, *negatives, *arrays)
+    n_cuts, pos = merge_cuts(pos_scores, pos_weights, waiting, neg_weights, *arrays)
     # Few cuts of many samples should not keep the large arrays alive.
     wasteful = n_cuts < n_samples // 2
     lowest_score, fn, fp = (array[:n_cuts].copy() if wasteful else array[:n_cuts] for array in arrays)

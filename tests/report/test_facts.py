@@ -8,7 +8,7 @@ import pytest
 from builders_of_reports import fitted, page_of
 
 from csf.cli.search import _about
-from csf.report.facts import Column, Table, Unit
+from csf.report.facts import Table, TableColumn, Unit
 from csf.report.held_out import held_out
 from csf.report.kinds import facts_of
 
@@ -65,5 +65,5 @@ def test_values_are_shown_in_their_units(unit, values, shown):
 
 
 def test_rows_of_a_table_carry_the_formats_of_its_columns():
-    table = Table("what", [Column("name", ["a", "b"]), Column("f1", [0.5, None], ".3f")])
+    table = Table("what", [TableColumn("name", ["a", "b"]), TableColumn("f1", [0.5, None], ".3f")])
     assert table.rows == [[("a", ""), (0.5, ".3f")], [("b", ""), (None, ".3f")]]
