@@ -30,6 +30,7 @@ from csf.data.labels import Labels
 from csf.data.responses import LinearClassifier
 from csf.metrics import Concave, LinearFractional, get_metric
 from csf.metrics.base import require_levels
+from csf.metrics.concave import concave_of
 from csf.metrics.profile import ErrorProfile
 from csf.solvers import Hinge, HingeSolution, Rows
 
@@ -636,10 +637,10 @@ class FenchelSVM(LinearAlternation):
         return self
 
     def _check_metric(self) -> Concave:
-        metric = get_metric(self.metric)
-        if not isinstance(metric, Concave):
+        given = get_metric(self.metric)
+        if (metric := concave_of(given)) is None:
             raise TypeError(
-                f"FenchelSVM needs a concave metric of the two rates, got {metric.name!r}. Use csf.fenchel.AMP for "
+                f"FenchelSVM needs a concave metric of the two rates, got {given.name!r}. Use csf.fenchel.AMP for "
                 "linear-fractional metrics such as F1, or CostSearch"
             )
         if not metric.differentiable:

@@ -62,7 +62,7 @@ from csf.thresholding.consistent import (
     frank_wolfe,
 )
 from csf.thresholding.curve import Cut, ThresholdCurve, sweep
-from csf.thresholding.linear_rule import MulticlassRule, fit_calibrator
+from csf.thresholding.linear_rule import fit_calibrator
 from csf.thresholding.rule import ThresholdClassifier, ThresholdRule, base_has
 from csf.trainers import Prepared
 
@@ -95,7 +95,7 @@ def plain_plan(plan: MemoryPlan, methods: Sequence[str]) -> MemoryPlan:
 def plain_channel(base: Estimator) -> CostChannel:
     """Return the way of sample weights into a base's ``fit``; none where it takes none, or scikit-learn routes them."""
     found = cost_channel(base) if takes_weights(base) and not routing_enabled() else None
-    return CostChannel("none", "") if found is None or found.kind != "sample_weight" else found
+    return CostChannel("none", "") if found is None or not found.carries_samples or found.is_routed else found
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -195,7 +195,7 @@ _base_gives_probabilities = base_has("predict_proba")
 
 def _has_classes_alike(self: Estimator) -> bool:
     """Check whether three or more classes were learnt, about which a rule decides."""
-    return isinstance(getattr(self, "_rule", None), MulticlassRule)
+    return "rule_" in vars(self)
 
 
 def _has_a_threshold(self: Estimator) -> bool:
@@ -614,7 +614,7 @@ class PlugInClassifier(AssessedMixin, PooledThresholdClassifier):
 
     def _publish(self, found: Any, labels: Labels) -> None:
         self._result, self.held_out_ = found, found.store
-        if isinstance(found, ThresholdResult):
+        if labels.classes.size == 2:
             super()._publish(found, labels)
             return
         self.rule_, self.confusion_, self.best_score_ = found.rule, found.confusion, found.score

@@ -167,7 +167,22 @@ class CostChannel:
     @property
     def carries_samples(self) -> bool:
         """True where weights of single samples reach the base, not only those of classes."""
-        return self.kind not in ("class_weight", "none")
+        return self.carries_costs and not self.is_by_class
+
+    @property
+    def carries_costs(self) -> bool:
+        """True where costs reach the base at all."""
+        return self.kind != "none"
+
+    @property
+    def is_by_class(self) -> bool:
+        """True where costs are a parameter of the base, which has one weight for each class."""
+        return self.kind == "class_weight"
+
+    @property
+    def is_routed(self) -> bool:
+        """True where scikit-learn's metadata routing brings the weights to a wrapped estimator."""
+        return self.kind == "routed"
 
     @property
     def has_own_costs(self) -> bool:
@@ -181,7 +196,7 @@ class CostChannel:
 
     def inside(self, part: str) -> CostChannel | None:
         """Return the channel of a part of the base, such as the last step of a pipeline, or ``None``."""
-        if self.kind == "none":
+        if not self.carries_costs:
             return self
         path, _, rest = self.name.partition("__")
         return replace(self, name=rest) if path == part and rest else None
@@ -232,16 +247,16 @@ class CostChannel:
         the plain training, which some bases have faster code for (`HistGradientBoostingClassifier`).
         """
         fit_params, labels = dict(fit_params or {}), _labels_of(y, labels)
-        if self.kind == "none":
+        if not self.carries_costs:
             assert len(set(costs)) == 1, "other costs are not asked for"
             return fit_to_labels(estimator, X, y, labels, fit_params)
         weight = cost_sample_weight(y, costs, sample_weight=sample_weight, normalize=normalize)
-        if self.kind == "class_weight":
+        if self.is_by_class:
             weight *= own_class_weights(estimator.get_params()[self.name], y, labels)[y]
             codes, first = np.unique(y, return_index=True)
             estimator.set_params(**{self.name: dict(zip(labels.decode(codes).tolist(), weight[first].tolist()))})
             return fit_to_labels(estimator, X, y, labels, fit_params)
-        name, routed = self.name, self.kind == "routed" or routing_enabled()
+        name, routed = self.name, self.is_routed or routing_enabled()
         with config_context(enable_metadata_routing=routed):
             if routed:
                 _request_weights(estimator, name)
@@ -263,7 +278,7 @@ class CostChannel:
         path = self.name.rpartition("__")[0]
         name = f"{path}__class_weight" if path else "class_weight"
         # What is wrapped around a classifier may hand it other classes than those of y, unless there are but two.
-        clear = self.kind == "sample_weight" or y.max() == 1
+        clear = not self.is_routed or y.max() == 1
         own = estimator.get_params().get(name) if clear and hasattr(estimator, "get_params") else None
         return [name] if isinstance(own, str) and own == "balanced" else []
 

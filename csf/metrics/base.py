@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any, NamedTuple, Self, TypeAlias
+from typing import Any, ClassVar, NamedTuple, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -37,6 +37,10 @@ class Measure(ABC):
 
     # Size of a difference that matters, as 1 for rates.
     unit: float = 1.0
+    # Largest level of a constraint that has a meaning; None where no constraint can be on it.
+    largest_level: float | None = None
+    # Whether it is one of several classes that is a mean of recalls, and leaves out classes that no sample has.
+    of_recalls: ClassVar[bool] = False
     # Of `csf.metrics.Incomplete`: the `TrueMetric` that this one is or constrains, or None.
     truth: Any = None
 
@@ -59,6 +63,15 @@ class Measure(ABC):
     def of_classes(self) -> Measure | None:
         """The metric as one of any number of classes; ``None`` where it is of two alone."""
         return None
+
+    @property
+    def as_ratio(self) -> LinearFractional | None:
+        """The metric itself where it is a ratio of affine functions of the error profile; ``None`` for others."""
+        return None
+
+    @abstractmethod
+    def values_at_ends(self) -> list[tuple[float, float]]:
+        """Compute the metric without errors and where all is wrong, on some tables."""
 
     def for_classes(self, classes: Array) -> Self:
         """Return the metric with its costs in the order of the classes.
@@ -132,6 +145,12 @@ class Metric(Measure):
     def maximised(self) -> Metric:
         """What a search maximises for the metric: of a mean cost the least is sought."""
         return self
+
+    def values_at_ends(self) -> list[tuple[float, float]]:
+        """Compute the metric without errors and where all is wrong, at three shares of positives."""
+        low, high = self.share_range
+        shares = [low + (high - low) * spot for spot in (0.1, 0.5, 0.9)]
+        return [(float(self.value(0.0, 0.0, pos=pos)), float(self.value(pos, 1.0 - pos, pos=pos))) for pos in shares]
 
     @abstractmethod
     def value(self, fn: Values, fp: Values, *, pos: float) -> Values:
@@ -291,8 +310,12 @@ class LinearFractional(Metric):
     """
 
     has_levels = True
-    # Largest level of a constraint that has a meaning.
     largest_level: float = 1.0
+
+    @property
+    def as_ratio(self) -> LinearFractional:
+        """The metric itself."""
+        return self
 
     @abstractmethod
     def coefficients(self, pos: float) -> Coefficients:
@@ -435,12 +458,12 @@ class LinearFractional(Metric):
 
 def require_levels(metric: Metric, who: str, way: str) -> LinearFractional:
     """Return a linear-fractional metric; raise a TypeError that names ``who`` needs one, and the ``way`` out."""
-    if not isinstance(metric, LinearFractional):
+    if (ratio := metric.as_ratio) is None:
         raise TypeError(
             f"{who} needs a linear-fractional metric such as 'f1' or 'jaccard', whose values are levels of the costs; "
             f"{metric.name!r} has none. {way}"
         )
-    return metric
+    return ratio
 
 
 def float_or_array(values: Values) -> Values:

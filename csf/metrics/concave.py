@@ -387,6 +387,11 @@ class QMean(Concave):
         return as_given(corner + fnr * scale, corner + fpr * scale)
 
 
+def concave_of(metric: Metric) -> Concave | None:
+    """Return the metric where it is a concave function of the two rates; ``None`` for others."""
+    return metric if isinstance(metric, Concave) else None
+
+
 @dataclass(frozen=True)
 class MinRate(Concave):
     r"""The smaller of the true positive and the true negative rate, in [0, 1].

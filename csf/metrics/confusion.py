@@ -67,10 +67,10 @@ class ConfusionMetric(Measure):
     """
 
     needs_order: bool = False
+    # Number of classes that the metric is tried on where none are given.
+    n_tried: int = 3
     # Constraints on classes, which only `csf.metrics.demands.ConstrainedClasses` has.
     demands: tuple[Any, ...] = ()
-    # Whether it is a mean of recalls, which leaves out classes that no sample has.
-    of_recalls: ClassVar[bool] = False
 
     @property
     def of_two(self) -> OfTwoClasses:
@@ -81,6 +81,12 @@ class ConfusionMetric(Measure):
     def of_classes(self) -> ConfusionMetric:
         """The metric itself."""
         return self
+
+    def values_at_ends(self) -> list[tuple[float, float]]:
+        """Compute the metric without errors and where all is wrong, of as many classes as it takes."""
+        right = np.eye(self.n_tried)
+        best, worst = (float(self.value(table / len(table))) for table in (right, np.roll(right, 1, axis=1)))
+        return [(best, worst)]
 
     def missing(self, confusion: Array) -> Values:
         """Compute by how much confusion matrices miss constraints; 0 for a metric without any.
@@ -111,6 +117,10 @@ class ConfusionMetric(Measure):
             The rate.
         """
         return None
+
+    def tightened(self, share: float) -> ConfusionMetric:
+        """Make all constraints stricter by a share of the way, see `csf.metrics.Constraint.tightened`."""
+        return self
 
     @abstractmethod
     def value(self, confusion: Array) -> Values:
@@ -164,10 +174,10 @@ class ConfusionMetric(Measure):
         return _differences(self.value, confusion)
 
 
-def warn_of_absent(metric: object, true: Array, predicted: Array) -> None:
+def warn_of_absent(metric: Measure, true: Array, predicted: Array) -> None:
     """Warn where classes are predicted that no sample has, and the metric leaves them out; weights by class."""
     absent = int(((true == 0.0) & (predicted > 0.0)).sum())
-    if absent and isinstance(metric, ConfusionMetric) and metric.of_recalls:
+    if absent and metric.of_recalls:
         warn(
             f"{absent} of {true.size} classes are predicted, and no sample has them: {metric.name!r} is of the recalls "
             "of the other classes. Add samples of these, or use 'f1_macro', for which they count 0"
@@ -506,7 +516,12 @@ class CostMatrix(MetricOfSums):
         return float(np.ptp(np.asarray(self.costs))) or 1.0
 
     @property
-    def largest_level(self) -> float:
+    def n_tried(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride] (of these costs)
+        """Number of classes that it has costs for."""
+        return len(np.asarray(self.costs))
+
+    @property
+    def largest_level(self) -> float:  # pyright: ignore[reportIncompatibleVariableOverride] (of these costs)
         """Largest cost, the largest level of a constraint that has a meaning."""
         return float(np.max(self.costs))
 
@@ -669,6 +684,12 @@ class OfTwoClasses(Metric):
         if not lo < hi:
             raise ValueError(wrong_direction(self.name, hi, lo))
         return lo, hi
+
+
+def cost_matrix_of(metric: object) -> CostMatrix | None:
+    """Return the matrix whose mean cost a metric is minus, of two classes too; ``None`` for others."""
+    matrix = getattr(metric, "confusion", metric)
+    return matrix if isinstance(matrix, CostMatrix) else None
 
 
 def _names(costs: object) -> tuple[list[Label], list[Label]] | None:

@@ -87,7 +87,7 @@ class Constraint:
     compare: str = "each"
 
     def __post_init__(self) -> None:
-        if not isinstance(self.quantity, LinearFractional | CostMatrix):
+        if getattr(self.quantity, "largest_level", None) is None:
             raise TypeError(f"quantity must be a rate such as csf.metrics.Precision(), got {self.quantity!r}")
         check_choice(self.side, "side", (">=", "<="))
         comparison, name = COMPARISONS[check_choice(self.compare, "compare", COMPARISONS)], self.quantity.name
@@ -104,8 +104,8 @@ class Constraint:
             )
         if (
             self.compare == "ratio"
-            and isinstance(self.quantity, LinearFractional)
-            and self.quantity.value(0.5, 0.5, pos=0.5) < 0.0
+            and (rate := self.quantity.as_ratio) is not None
+            and rate.value(0.5, 0.5, pos=0.5) < 0.0
         ):
             raise ValueError(f"a ratio of {name} has no meaning, as it can be negative; constrain its gap by segments")
 
@@ -248,11 +248,11 @@ class Constraint:
     def rate(self) -> LinearFractional:
         """The quantity, as one of error profiles of two classes."""
         self.require_all_rows()
-        if isinstance(self.quantity, CostMatrix):
+        if (rate := self.quantity.as_ratio) is None:
             raise ValueError(
                 f"constraint {self}: a cost matrix is one of several classes; of two give MeanCost(fn=..., fp=...)"
             )
-        return self.quantity
+        return rate
 
     def half_plane(self, *, pos: float) -> tuple[tuple[float, float], float]:
         """Return the constraint, without ``others``, as ``normal·(fn, fp) <= rhs``.

@@ -11,7 +11,7 @@ import numpy as np
 from csf._common.typing import Array, BoolArray, IntArray, Label, Values
 from csf.metrics.base import CELLS, float_or_array
 from csf.metrics.binary import OfNegatives
-from csf.metrics.confusion import ConfusionMetric, CostMatrix
+from csf.metrics.confusion import ConfusionMetric, cost_matrix_of
 from csf.metrics.constraints import Constraint
 from csf.metrics.named import RATIOS
 
@@ -51,10 +51,10 @@ class ClassDemand:
         """Read one requirement on classes; raise a ValueError where it has no meaning for them."""
         constraint.require_all_rows()
         code, quantity, n_classes = constraint.place_in(classes), constraint.quantity, len(classes)
-        if isinstance(quantity, CostMatrix):
+        if (matrix := cost_matrix_of(quantity)) is not None:
             if code is not None:
                 raise ValueError(f"constraint {constraint}: costs of a matrix are of all classes; leave the class out")
-            costs = quantity.for_classes(np.asarray(classes)).cell_weights(n_classes)
+            costs = matrix.for_classes(np.asarray(classes)).cell_weights(n_classes)
             return cls(constraint, None, costs, np.ones_like(costs))
         terms = quantity.terms()
         if terms is None:
@@ -80,7 +80,7 @@ class ClassDemand:
     def affine(self) -> tuple[Array, Array] | None:
         """The gains as slopes and offsets, see `ConfusionMetric.affine`; ``None`` for those of a cost matrix."""
         gains, n_classes = self.gains, len(self.top)
-        if isinstance(self.constraint.quantity, CostMatrix):
+        if cost_matrix_of(self.constraint.quantity) is not None:
             return None
         slopes, offsets = np.zeros((2, n_classes))
         if self.code is None:

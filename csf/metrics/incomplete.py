@@ -95,8 +95,8 @@ class TrueMetric(Metric):
         TrueMetric
             The metric, a `TrueRatio` where it is a ratio of what labels show.
         """
-        if isinstance(metric, LinearFractional):
-            ratio = TrueRatio(metric, self.missed, self.false, self.labelled)
+        if (truth := metric.as_ratio) is not None:
+            ratio = TrueRatio(truth, self.missed, self.false, self.labelled)
             if all(isinstance(end, TrueRatio) and end.is_usable for end in (ratio, *ratio.extremes)):
                 return ratio
         return TrueMetric(metric, self.missed, self.false, self.labelled)
@@ -203,9 +203,10 @@ class TrueRatio(LinearFractional, TrueMetric):
     positives is larger than was said, or comes of few samples.
     """
 
+    metric: LinearFractional
+
     def coefficients(self, pos: float) -> Coefficients:
         """Return the six numbers of the metric on labels, see `LinearFractional.coefficients`."""
-        assert isinstance(self.metric, LinearFractional), "others are no ratios"
         share = self.true_share(pos)
         n0, n_fn, n_fp, d0, d_fn, d_fp = self.metric.coefficients(share)
         top, bottom = self.on_labels(n_fn, n_fp), self.on_labels(d_fn, d_fp)
@@ -224,7 +225,6 @@ class TrueRatio(LinearFractional, TrueMetric):
     @property
     def is_usable(self) -> bool:
         """True where at any share no denominator is negative, and no error is rewarded that the metric punishes."""
-        assert isinstance(self.metric, LinearFractional), "others are no ratios"
         for share in _SPOTS:
             pos = self.false + share * (1.0 - self.missed - self.false)
             numbers = np.array(self.coefficients(pos)).reshape(2, 3)

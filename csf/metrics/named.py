@@ -42,7 +42,7 @@ class NamedMeasure(NamedTuple):
     def limited(self) -> LinearFractional | None:
         """Make the rate that can be constrained, if there is one."""
         rate = self.make_of_two() if self.make_of_two is not None and self.sides else None
-        return rate if isinstance(rate, LinearFractional) else None
+        return None if rate is None else rate.as_ratio
 
 
 _AT_LEAST, _AT_MOST = (">=",), ("<=",)

@@ -18,7 +18,7 @@ from csf._common.typing import Estimator, Label, Values
 from csf._common.validation import check_choice, check_labels
 from csf.metrics.base import CELLS, LinearFractional, Measure, Metric, Terms, wrong_direction
 from csf.metrics.binary import FBeta
-from csf.metrics.confusion import ConfusionMetric, CostMatrix
+from csf.metrics.confusion import ConfusionMetric, cost_matrix_of
 from csf.metrics.constraints import Constrained, get_constraint
 from csf.metrics.functions import Function, LabelFunction, confusion_of_function, metric_of_function
 from csf.metrics.incomplete import TrueMetric, metric_of_truth
@@ -111,20 +111,11 @@ def get_metric(metric: MetricLike) -> Metric:
 
 
 @_remembered
-def _check_direction(metric: Metric | ConfusionMetric) -> None:
+def _check_direction(metric: Measure) -> None:
     """Raise a ValueError where a metric is not larger without errors than where all is wrong."""
-    if isinstance(metric, Metric):
-        low, high = metric.share_range
-        shares = [low + (high - low) * spot for spot in (0.1, 0.5, 0.9)]
-        errors = [((fn, fp), {"pos": pos}) for pos in shares for fn, fp in ((0.0, 0.0), (pos, 1.0 - pos))]
-    else:
-        right = np.eye(len(np.asarray(metric.costs)) if isinstance(metric, CostMatrix) else 3)
-        errors = [((table / len(table),), {}) for table in (right, np.roll(right, 1, axis=1))]
     pairs: list[tuple[float, float]] = []
     with suppress(Exception):  # what has no value here is told on use
-        value: Any = metric.value
-        values = [float(value(*at, **options)) for at, options in errors]
-        pairs = list(zip(values[::2], values[1::2]))
+        pairs = metric.values_at_ends()
     for best, worst in pairs:
         if best <= worst:
             raise ValueError(wrong_direction(metric.name, best, worst))
@@ -368,8 +359,8 @@ def constraint_of_truth(metric: object, constraint: Constraint | None) -> Constr
             continue
         # The larger share first: there precision is smallest.
         for end in reversed(truth.extremes):
-            quantity = end.like(part.rate)
-            if not isinstance(quantity, LinearFractional):
+            quantity = end.like(part.rate).as_ratio
+            if quantity is None:
                 raise ValueError(
                     f"constraint {constraint}: {part.name} of the truth is no ratio of what labels show; constrain "
                     "precision, recall, fpr, f<beta> or another rate"
@@ -441,8 +432,7 @@ def Incomplete(
     (0.571, 0.571)
     """
     base = get_quantity(metric)
-    has_costs = isinstance(getattr(base, "confusion", None), CostMatrix)
-    if base.truth is not None or base.constraint is not None or has_costs:
+    if base.truth is not None or base.constraint is not None or cost_matrix_of(base) is not None:
         raise ValueError(
             f"Incomplete takes a metric of two classes without a constraint, got {metric!r}; accepted: a name such as "
             "'f1' or 'gmean', or an object such as csf.metrics.WeightedAccuracy(w_fn=5.0) for costs. A constraint is "
@@ -505,7 +495,7 @@ class LabelMetric:
     @property
     def of_one(self) -> Metric:
         """Metric that is averaged."""
-        assert isinstance(self.metric, Metric), "names were read"
+        assert not isinstance(self.metric, str), "names were read"
         return self.metric
 
     @property
@@ -698,7 +688,7 @@ def _label_metric_of(function: Function) -> LabelMetric | None:
 
 def is_label_metric(metric: object) -> bool:
     """Check whether a metric includes an average over labels."""
-    return isinstance(metric, LabelMetric) or _parts(metric)[2] in AVERAGES
+    return _parts(metric)[2] in AVERAGES
 
 
 def _parts(metric: object) -> tuple[Any, str, str]:

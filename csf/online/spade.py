@@ -15,7 +15,7 @@ from csf._common.sklearn import one_of, option, with_parameters
 from csf._common.typing import Array, BoolArray, Costs, FloatArray, Params, Samples
 from csf._common.validation import check_count, check_fraction, check_number, check_positive, check_share
 from csf.metrics import Concave, GMean, HMean, LinearFractional, MinRate, QMean, get_metric
-from csf.metrics.registry import truth_of
+from csf.metrics.concave import concave_of
 from csf.online._ascent import (
     FIXED,
     GMEAN,
@@ -233,11 +233,11 @@ class SPADE(AimedLearner):
         return float(alpha), float(beta)
 
     def _check_metric(self) -> Concave:
-        metric = get_metric(self.metric)
-        if not isinstance(metric, Concave):
-            other = "STAMP" if isinstance(metric, LinearFractional) else "csf.CostSearch"
+        given = get_metric(self.metric)
+        if (metric := concave_of(given)) is None:
+            other = "csf.CostSearch" if given.as_ratio is None else "STAMP"
             raise TypeError(
-                f"SPADE needs a concave metric of the two rates; {type(metric).__name__} has no conjugate. Use {other}"
+                f"SPADE needs a concave metric of the two rates; {type(given).__name__} has no conjugate. Use {other}"
             )
         if type(metric) not in MEASURES:
             raise TypeError(
@@ -558,12 +558,12 @@ class STAMP(AimedLearner):
         return np.array(self._levels)
 
     def _check_metric(self) -> LinearFractional:
-        metric = get_metric(self.metric)
-        if not isinstance(metric, LinearFractional) or truth_of(metric) is not None:
-            other = "SPADE" if isinstance(metric, Concave) else "csf.CostSearch"
+        given = get_metric(self.metric)
+        if (metric := given.as_ratio) is None or given.truth is not None:
+            other = "csf.CostSearch" if concave_of(given) is None else "SPADE"
             raise TypeError(
                 "STAMP needs a linear-fractional metric of complete labels such as 'f1' or 'jaccard'; "
-                f"{type(metric).__name__} is none. Use {other}"
+                f"{type(given).__name__} is none. Use {other}"
             )
         metric.require_falling("STAMP", pos=0.5)
         return metric

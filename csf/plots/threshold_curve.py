@@ -527,7 +527,7 @@ def _rates_at(curve: ThresholdCurve, metric: Metric | None, threshold: float) ->
     aim, truth = None if metric is None else metric.unconstrained, truth_of(metric)
     companions = {key: rate if truth is None else truth.like(rate) for key, rate in _COMPANIONS.items()}
     names = {rate: name for name, rate in companions.items()}
-    demanded = {part.quantity.name: part.quantity for part in parts if part.quantity not in names}
+    demanded = {part.quantity.name: part.rate for part in parts if part.quantity not in names}
     # What is maximised needs no second line.
     rates = {key: rate for key, rate in (companions | demanded).items() if rate != aim}
     cuts, chosen = _drawn_cuts(curve, threshold), curve.at(threshold)

@@ -18,7 +18,7 @@ from csf._common.validation import by_name, floats, place_of
 from csf.data.labels import names_of_answers
 from csf.evaluate import AssessedMixin, audit
 from csf.metrics import get_constraint
-from csf.metrics.confusion import CostMatrix
+from csf.metrics.confusion import cost_matrix_of
 from csf.metrics.demands import on_positive
 from csf.metrics.registry import constraint_of_truth, get_label_metric, metric_of, row_costs, truth_of
 from csf.monitoring import Monitor, MonitorGroup
@@ -470,9 +470,9 @@ class FittedSearch(AssessedMixin, SummaryMixin):
         if demand is not None:
             return self, demand.quantity, demand.side, demand.level
         metric: Any = getattr(self, "row_costs_", None) or self.result_.read_metric(metric_of(self))
-        low, costs = self.score_interval_[0], getattr(metric, "confusion", metric)
+        low, costs = self.score_interval_[0], cost_matrix_of(metric)
         # The value of a cost matrix is minus the mean cost.
-        return (self, costs, "<=", -low) if isinstance(costs, CostMatrix) else (self, metric, ">=", low)
+        return (self, metric, ">=", low) if costs is None else (self, costs, "<=", -low)
 
     def prevalence(
         self, X: Samples, known: tuple[ArrayLike, ArrayLike] | None = None, *, confidence: float = 0.9

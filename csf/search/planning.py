@@ -182,7 +182,7 @@ def planned_models(
     for model in models:
         settings = problem.settings(config, model, n_samples)
         effort = effort_of(model.base, config.engine, model.param_grid, settings)
-        if _channel_of(config, model.base).kind == "none":
+        if not _channel_of(config, model.base).carries_costs:
             why = f"{no_weights(model.base)}, so that other costs cannot reach it"
             effort = effort._replace(ladder_size=1, only_equal=why)
             # Where there is one model, its predictions may be the price.

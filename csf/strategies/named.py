@@ -15,6 +15,7 @@ from csf.bounds.cone import UnreachableCone, error_span, highest_levels
 from csf.bounds.support_line import check_eps
 from csf.metrics import LinearFractional, Metric
 from csf.metrics.base import require_levels
+from csf.metrics.constraints import Constraint
 from csf.metrics.trials import Trial
 from csf.strategies.base import (
     SAME,
@@ -384,7 +385,7 @@ def corner_promise(trials: Sequence[Trial], edges: Array, metric: Metric, pos: f
     # Models that predict one class everywhere are known without training.
     touched = _cheapest(known.points, edges[1:-1], metric, pos)
     touched = np.concatenate([[(0.0, 1.0 - pos)], touched, [(pos, 0.0)]])
-    return _allowed_promise(promise, corners, touched, metric, pos)
+    return _allowed_promise(promise, corners, touched, constraint, metric, pos)
 
 
 def _cheapest(points: Array, levels: Array, metric: Metric, pos: float) -> Array:
@@ -393,11 +394,13 @@ def _cheapest(points: Array, levels: Array, metric: Metric, pos: float) -> Array
     return points[(costs @ points.T).argmin(axis=1)]
 
 
-def _allowed_promise(promise: Array, corners: Array, touched: Array, metric: Metric, pos: float) -> Array:
+def _allowed_promise(
+    promise: Array, corners: Array, touched: Array, constraint: Constraint, metric: Metric, pos: float
+) -> Array:
     """Limit the promise by a constraint: possible profiles reach from a corner to the known ones at both ends."""
-    planes = [part.half_plane(pos=pos) for part in metric.constraint.parts]
+    planes = [part.half_plane(pos=pos) for part in constraint.parts]
     excess, beyond = (np.max([at @ normal - rhs for normal, rhs in planes], axis=0) for at in (corners, touched))
-    violation = metric.constraint.violation(corners[:, 0], corners[:, 1], pos=pos)
+    violation = constraint.violation(corners[:, 0], corners[:, 1], pos=pos)
     nearby = metric.range(pos)[0] - violation
     for end, allowed in ((touched[:-1], beyond[:-1]), (touched[1:], beyond[1:])):
         crosses = (excess > 0) & (allowed <= 0)

@@ -87,7 +87,7 @@ def check_metric(metric: Metric, *, reference: Callable[..., float] | None = Non
     require(isinstance(metric.name, str) and metric.name != "", f"name must be a text, got {metric.name!r}")
     laws: list[Callable[[Any, float, np.random.Generator], None]]
     laws = [_range_is_an_interval, _serves_arrays, _falls_with_errors, _stays_in_its_range, _costs_are_usable]
-    if isinstance(metric, LinearFractional):
+    if metric.as_ratio is not None:
         laws += [_denominator_is_positive, _costs_cut_at_the_level, _differences_are_weighted_errors]
     if reference is not None:
         laws.append(partial(_agrees_with_the_reference, reference=reference))

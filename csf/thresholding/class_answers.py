@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple, Self
 import numpy as np
 
 from csf._common.typing import Array, BoolArray, IntArray, Label, Samples
-from csf.metrics.confusion import ConfusionMetric, CostMatrix
+from csf.metrics.confusion import ConfusionMetric, cost_matrix_of
 from csf.thresholding.alerts import NO_LIMITS, AlertLimits, allowed_alerts
 from csf.thresholding.batch import check_capacity, limits_of, named_answers, reviewed_within, with_lifted
 from csf.thresholding.capacity import ReviewRule, cost_of_place
@@ -57,7 +57,7 @@ def prices_of(metric: ConfusionMetric, known: LabelledRows) -> Array:
     counts = counts_of(known.truth, rows.codes, n_classes, known.weight)
     worth = metric.gradient(counts / counts.sum()) if rows.worth is None else rows.worth
     prices = np.diagonal(worth)[:, None] - worth
-    if isinstance(metric.unconstrained, CostMatrix):
+    if cost_matrix_of(metric.unconstrained) is not None:
         return prices
     made = counts * ~np.eye(n_classes, dtype=bool)
     made = made if made.any() else ~np.eye(n_classes, dtype=bool) * 1.0

@@ -14,7 +14,7 @@ from csf._common.typing import Array
 from csf._common.validation import check_count, check_number
 from csf.metrics import LinearFractional, get_metric
 from csf.metrics.base import require_levels
-from csf.metrics.concave import Concave
+from csf.metrics.concave import Concave, concave_of
 from csf.metrics.profile import ErrorProfile
 from csf.thresholding.curve import Cut, cost_threshold
 
@@ -288,13 +288,14 @@ def _towards(
 def check_tangents(metric: str | Metric) -> Concave:
     """Return the metric; raise a TypeError that names an alternative where Frank-Wolfe does not support it."""
     found = get_metric(metric)
-    if not (isinstance(found, Concave) and found.differentiable):
-        kind = "it has no tangent where it is largest" if isinstance(found, Concave) else "it is not concave in them"
+    concave = concave_of(found)
+    if concave is None or not concave.differentiable:
+        kind = "it is not concave in them" if concave is None else "it has no tangent where it is largest"
         raise TypeError(
             "Frank-Wolfe needs a metric that is concave and differentiable in the two rates, such as 'gmean', 'hmean' "
             f"or 'qmean'; {found.name!r} will not do: {kind}. Use PlugInClassifier, which takes any metric"
         )
-    return found
+    return concave
 
 
 def _rates(profile: ErrorProfile) -> Array:

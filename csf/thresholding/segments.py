@@ -402,9 +402,9 @@ class SegmentThresholds(RowThresholds):
 
     def tuned_on(self, metric: Metric, curves: SegmentCurves, share: float = 0.0) -> TunedThresholds:
         """Find the best thresholds on curves, with levels that are stricter by a share of the way."""
-        metric = metric.unconstrained
-        assert isinstance(metric, LinearFractional), "checked when the problem was read"
-        best = curves.best(metric, self.demand.tightened(share))
+        ratio = metric.unconstrained.as_ratio
+        assert ratio is not None, "checked when the problem was read"
+        best = curves.best(ratio, self.demand.tightened(share))
         return TunedThresholds(replace(self, cuts=best.cuts, free=best.free), best.value, best.keeps)
 
     @property

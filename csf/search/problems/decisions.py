@@ -16,7 +16,6 @@ from csf.evaluate.assessment import LEVEL
 from csf.evaluate.choices import JudgedDecisions, decisions
 from csf.evaluate.draws import Units, grouped
 from csf.metrics import get_constraint, get_metric
-from csf.metrics.base import LinearFractional
 from csf.metrics.constraints import ANSWERS, Constraint, share_of
 from csf.metrics.demands import on_positive
 from csf.metrics.registry import for_classes
@@ -264,7 +263,7 @@ class SegmentDecision(RowDecision):
                 "column; give the most important one"
             )
         metric = get_metric(for_classes(config.metric, labels.by_code))
-        if not isinstance(metric, LinearFractional):
+        if metric.as_ratio is None:
             raise ValueError(
                 f"metric {metric.name!r} is no ratio of sums over rows, and best thresholds by segment are known of "
                 "those alone: use F1, F-beta, Jaccard, accuracy or WeightedAccuracy (costs of both errors), or leave "

@@ -370,7 +370,6 @@ class MulticlassResult(AnsweredResult):
 
     def stricter(self) -> list[MulticlassResult]:
         """Tune the rule to stricter and stricter levels; the strictest one comes first, and the winner's own last."""
-        assert isinstance(self.metric, ConstrainedClasses), "asked for where there is a constraint"
         store, row = self.store, self.store[self.candidate.key]
         assert row.score is not None, "rules are tuned on scores"
         proba = store.probabilities(row.score, row.costs)
@@ -398,7 +397,6 @@ class MulticlassResult(AnsweredResult):
 
     def views(self, truth: IntArray, decided: Sequence[IntArray], samples: ScoredSamples) -> list[Decisions]:
         """Read decisions as each part of the constraint does."""
-        assert isinstance(self.metric, ConstrainedClasses), "asked for where there is a constraint"
         views = []
         for demand in self.metric.demands:
             marks = [demand.cells(truth, codes) for codes in decided]
