@@ -5,8 +5,9 @@ from __future__ import annotations
 import csv
 import time
 from argparse import Namespace
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 from sklearn.model_selection import StratifiedShuffleSplit
@@ -15,7 +16,11 @@ from tqdm.auto import tqdm
 from csf._common.files import cell, replaced
 from csf.cli.problem import (
     Budget,
+    CommandProblem,
+    DataPart,
+    Method,
     NotApplicable,
+    Setup,
     base_names,
     check_outputs,
     draw_comparison,
@@ -29,6 +34,14 @@ from csf.plots.words import wrapped
 from csf.report.page import Comparison, write_comparison
 from csf.search.study import powers_of
 from csf.strategies import STRATEGIES, get_strategy
+
+if TYPE_CHECKING:
+    from csf._common.typing import Array, IntArray, Samples
+    from csf.report.held_out import Judged
+    from csf.search import CostSearch
+
+# How each method does on the splits so far, and the seconds that it took.
+Records: TypeAlias = "dict[str, list[tuple[Judged, float]]]"
 
 
 def run(options: Namespace, say: Callable[..., None]) -> None:
@@ -64,16 +77,16 @@ def run(options: Namespace, say: Callable[..., None]) -> None:
         say(f"report: {options.report}")
 
 
-def _plan(problem):
+def _plan(problem: CommandProblem) -> str:
     options = problem.options
-    apart = "" if options.group is None else f" that keep groups of {options.group} together"
+    groups = "" if options.group is None else f" that keep groups of {options.group} together"
     return (
-        f"{problem.plan()}, cv = {options.cv or 'repeated'}; {options.splits} stratified splits{apart}, "
+        f"{problem.plan()}, cv = {options.cv or 'repeated'}; {options.splits} stratified splits{groups}, "
         f"{100 * options.test_size:g} % held out, seed {options.seed}"
     )
 
 
-def _methods(problem):
+def _methods(problem: CommandProblem) -> tuple[dict[str, Method], list[str]]:
     """Return the functions that fit, by name, and notes on strategies that cannot serve the metric."""
     methods, notes = {}, []
     for name in STRATEGIES:
@@ -91,12 +104,14 @@ def _methods(problem):
     return methods | problem.rivals, notes
 
 
-def _fit_search(strategy, setup, X, y, weight, limit):
+def _fit_search(
+    strategy: str, setup: Setup, X: Samples, y: Array, weight: Array | None, limit: float | None
+) -> CostSearch:
     search = make_search(setup, strategy=strategy, time_limit=limit, constraint=setup.on_codes)
     return search.fit(X, y, sample_weight=weight, **setup.together)
 
 
-def _splits(problem):
+def _splits(problem: CommandProblem) -> list[tuple[IntArray, IntArray]]:
     """Return the rows to train on and those held out of each split."""
     options, y = problem.options, problem.data.y
     if problem.data.groups is not None:
@@ -105,28 +120,29 @@ def _splits(problem):
     return list(splitter.split(np.zeros(y.shape[0]), y))
 
 
-def _run_all(problem, methods, budget):
+def _run_all(problem: CommandProblem, methods: dict[str, Method], budget: Budget) -> tuple[Records, list[str]]:
     """Run each method on each split, and note what is left out."""
     options, reference = problem.options, problem.reference
     splits = _splits(problem)
-    records, notes = {name: [] for name in methods}, []
+    records: Records = {name: [] for name in methods}
+    notes: list[str] = []
     bar = tqdm(total=len(splits) * len(methods), disable=not shows_progress(options), desc="csf", unit="fit")
     with bar:
         for number, (train, test) in enumerate(splits):
             train, test = problem.part(train), problem.part(test)
             setup = problem.setup(train)
             # A method without a row on each split could not be compared: a split that would end too late is left out.
-            took = sum(record[-1] for rows in records.values() for record in rows)
+            took = sum(seconds for runs in records.values() for _, seconds in runs)
             reason = budget.refusal(took / number) if number else None
             if reason is not None:
                 notes.append(f"{len(splits) - number} of {len(splits)} splits: left out, {reason}")
                 break
             # What all are compared with comes first, so that a time limit leaves it.
-            for at, name in enumerate(sorted(records, key=lambda name: name != reference)):
+            for place, name in enumerate(sorted(records, key=lambda name: name != reference)):
                 bar.set_postfix_str(name, refresh=False)
                 method = methods[name]
                 if name not in problem.rivals:
-                    method = partial(method, limit=budget.share(1 / (len(methods) * (len(splits) - number) - at)))
+                    method = partial(method, limit=budget.share(1 / (len(methods) * (len(splits) - number) - place)))
                 reason = None if number or name == reference else budget.refusal(0.0)
                 try:
                     if reason is not None:
@@ -139,37 +155,39 @@ def _run_all(problem, methods, budget):
     return records, notes
 
 
-def _run_one(problem, setup, method, train, test):
-    """Return the metric with its interval, the constrained rate and the seconds of one method on the held-out part."""
+def _run_one(
+    problem: CommandProblem, setup: Setup, method: Method, train: DataPart, test: DataPart
+) -> tuple[Judged, float]:
+    """Return how one method does on the held-out part, and the seconds that it takes."""
     start = time.perf_counter()
     model = method(setup, train.X, train.codes, train.weight)
     seconds = time.perf_counter() - start
-    return *problem.judged(test, model.predict(test.X)), seconds
+    return problem.judged(test, model.predict(test.X)), seconds
 
 
-def _compared(records, test_size, reference):
+def _compared(records: Records, test_size: float, reference: str) -> list[Comparison]:
     """Compute means over the splits, and paired differences to the reference."""
-    columns = {name: [np.array(column) for column in zip(*rows)] for name, rows in records.items()}
-    compared = columns[reference][0]
-    n_splits = compared.size
+    values = {name: np.array([judged.value for judged, _ in runs]) for name, runs in records.items()}
+    n_splits = values[reference].size
     # The training parts of the splits overlap, so that differences are not independent; the error is the corrected one
     # of C. Nadeau and Y. Bengio, "Inference for the generalization error", Machine Learning 52, 2003.
     factor = np.sqrt(1 / n_splits + test_size / (1 - test_size))
     outcomes = []
-    for name, (values, *others) in columns.items():
-        gain, (low, high, rate, seconds) = values - compared, (float(column.mean()) for column in others)
+    for name, runs in records.items():
+        gain, first = values[name] - values[reference], runs[0][0]
         error = float(gain.std(ddof=1) * factor) if n_splits > 1 else np.nan
         # Test parts of several splits overlap: an interval of their mean is none.
-        ends = (low, high) if n_splits == 1 and not np.isnan(low) else None
-        mean = float(gain.mean())
-        outcomes.append(Comparison(name, values, mean, error, rate=rate, seconds=seconds, interval=ends))
+        ends = first.interval if n_splits == 1 and not np.isnan(first.interval[0]) else None
+        rates = [judged.rate for judged, _ in runs if judged.rate is not None]
+        rate, seconds = float(np.mean(rates or np.nan)), float(np.mean([seconds for _, seconds in runs]))
+        outcomes.append(Comparison(name, values[name], float(gain.mean()), error, rate, seconds, ends))
     return outcomes
 
 
-def _table(problem, outcomes):
+def _table(problem: CommandProblem, outcomes: Sequence[Comparison]) -> str:
     rows = []
     for outcome in outcomes:
-        value = format_mean(outcome.values.mean(), _spread(outcome.values))
+        value = format_mean(outcome.mean, outcome.deviation)
         if outcome.interval is not None:
             value += f" [{outcome.interval[0]:.4f}, {outcome.interval[1]:.4f}]"
         row = [outcome.method, value]
@@ -179,11 +197,7 @@ def _table(problem, outcomes):
     return format_table([*problem.measured, "difference", "seconds"], rows)
 
 
-def _spread(values):
-    return values.std(ddof=1) if values.shape[0] > 1 else np.nan
-
-
-def _legend(n_splits, reference):
+def _legend(n_splits: int, reference: str) -> str:
     if n_splits == 1:
         return f"One split; difference: to the {reference}. In brackets: 90 % interval."
     return (
@@ -192,7 +206,7 @@ def _legend(n_splits, reference):
     )
 
 
-def _write(path, outcomes):
+def _write(path: str, outcomes: Sequence[Comparison]) -> None:
     """Write the table with full precision, and the value on each split."""
     n_splits = outcomes[0].values.shape[0]
     header = ["method", "mean", "sd", "difference", "difference_se", "rate", "seconds"]
@@ -200,6 +214,6 @@ def _write(path, outcomes):
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow([*header, *(f"split_{number}" for number in range(n_splits))])
         for outcome in outcomes:
-            numbers = [outcome.values.mean(), _spread(outcome.values), outcome.difference, outcome.error]
+            numbers = [outcome.mean, outcome.deviation, outcome.difference, outcome.error]
             numbers += [outcome.rate, outcome.seconds, *outcome.values]
             writer.writerow([cell(outcome.method), *("" if np.isnan(x) else float(x) for x in numbers)])

@@ -11,9 +11,9 @@ import warnings
 from argparse import Namespace
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from scipy import sparse
@@ -44,13 +44,11 @@ from csf.cli.data import Dataset, FeatureColumns, ReadOptions, densified, read_d
 from csf.cli.tables import CliError, require
 from csf.data.folds import Task, enough_splits, group_folds, resolve_splits
 from csf.data.responses import response_method
-from csf.evaluate.assessment import LEVEL
-from csf.evaluate.predictions import Predictions
 from csf.metrics import ConfusionMetric, Incomplete, Review, get_confusion_metric, get_metric
-from csf.metrics.demands import demands_on
 from csf.metrics.profile import ErrorProfile
 from csf.metrics.registry import MetricLike, constraint_of_truth
 from csf.metrics.row_costs import OUTCOMES, Column, RowCosts, row_costs
+from csf.report.held_out import ClassJudge, HeldOut, Judge, Judged, RowCostJudge, TwoClassJudge
 from csf.report.kinds import facts_of
 from csf.report.page import Comparison, check_page, draw_outcomes
 from csf.search import CostSearch
@@ -178,6 +176,10 @@ EQUAL = "tuned rule, equal weights"
 ONE = "best single threshold"
 
 
+# Fits a classifier by settings, samples, codes of their classes and weights.
+Method: TypeAlias = Callable[..., Estimator]
+
+
 class NotApplicable(Exception):
     """Reason why a rival cannot be run on these data."""
 
@@ -290,7 +292,7 @@ def fit_tuned(setup: Setup, X: Samples, y: IntArray, weight: Array | None) -> Es
     return max(fitted, key=lambda model: model.best_score_)
 
 
-RIVALS = {
+RIVALS: dict[str, Method] = {
     PLAIN: fit_plain,
     'base, class_weight="balanced"': fit_balanced,
     POOLED: fit_pooled,
@@ -366,7 +368,7 @@ class CommandProblem:
         return row_costs(self.metric) is not None
 
     @property
-    def rivals(self) -> dict[str, Callable[..., Any]]:
+    def rivals(self) -> dict[str, Method]:
         """Functions that fit simpler methods, by name."""
         return CLASS_RIVALS if self.several else ROW_RIVALS if self.by_row else RIVALS
 
@@ -397,24 +399,19 @@ class CommandProblem:
         folds = StratifiedGroupKFold(max(round(1.0 / share), 2), shuffle=True, random_state=seed)
         return next(folds.split(rows, data.y, data.groups))
 
-    def judged(self, part: DataPart, decided: IntArray) -> tuple[float, float, float, float]:
-        """Return the metric, the ends of its 90 % interval, and the constrained rate (NaN without a constraint)."""
-        rows = {"weight": part.weight, **part.together}
-        if self.by_row:
-            costs = self.metric.table(part.X).answers(part.codes == 1)
-            predicted = Predictions.of_rows(self.metric, *costs, decided == 1, **rows)
-        else:
-            known = np.ones(self.data.labels.classes.size, dtype=bool)
-            predicted = Predictions.of_classes(self.metric, known, part.codes, decided, **rows)
-        rate = np.nan
-        if self.constraint is not None and self.several:
-            classes = self.data.labels.classes.tolist()
-            matrix = confusion_of(part.codes, decided, len(classes), part.weight)
-            rate = float(demands_on(self.constraint, classes)[0].rate(matrix))
-        elif self.constraint is not None:
-            profile = ErrorProfile.from_masks(part.codes == 1, decided == 1, sample_weight=part.weight)
-            rate = self.constraint.rate.of(profile)
-        return float(predicted.value[0]), *predicted.interval(LEVEL), rate
+    @cached_property
+    def judge(self) -> Judge:
+        """How predictions are judged: as those of a search are."""
+        labels = self.data.labels
+        if self.several:
+            return ClassJudge(self.metric, self.constraint, labels.classes)
+        judge = RowCostJudge if self.by_row else TwoClassJudge
+        return judge(self.metric, self.constraint, labels.classes, labels.null)
+
+    def judged(self, part: DataPart, decided: IntArray) -> Judged:
+        """Return the value of predictions, its interval, and the constrained rate."""
+        held = HeldOut(part.X, part.y, part.weight, {"": self.data.labels.decode(decided)}, [], **part.together)
+        return self.judge.judged(held).judged[0]
 
     def setup(self, train: DataPart) -> Setup:
         """Make the settings that all methods trained on a part share; the inner splits are made only once."""
@@ -617,5 +614,4 @@ def draw_comparison(path: str, outcomes: Sequence[Comparison], metric_name: str)
     """Draw the values of methods on all splits, and their means."""
     figure, ax = _new_figure(1.2 + 0.4 * len(outcomes))
     draw_outcomes(ax, outcomes, metric_name)
-    ax.set_xlabel(f"{metric_name} on held-out data (points: splits, bars: means)")
     write_figure(path, figure)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from csf._common.sklearn import safe_indexing
-from csf._common.typing import Array, Estimator, IntArray, Params, Samples
+from csf._common.typing import Array, Estimator, IntArray, Label, Params, Samples
 from csf._common.validation import check_in_memory, check_labels, check_samples, check_weights, label_array
 from csf.data.folds import read_groups
 from csf.data.labels import read_codes
@@ -184,135 +184,194 @@ def judged_by(read: Callable[..., Predictions], answers: Mapping[str, Array], *,
 # ---------------------------------------------------------------- predictions of each kind of problem
 
 
+@dataclass(frozen=True)
 class Judge(ABC):
-    """How predictions of held-out samples are judged beside a search."""
+    """How predictions of held-out samples are judged: by a metric and a constraint, where the classes are known."""
 
-    def read_truth(self, search: CostSearch, y: ArrayLike) -> Array:
-        """Check that the search knows the labels."""
+    metric: Any
+    constraint: Constraint | None
+    classes: Array
+
+    @classmethod
+    @abstractmethod
+    def of(cls, search: CostSearch) -> Self:
+        """Create the one of a fitted search."""
+
+    def read_truth(self, y: ArrayLike) -> Array:
+        """Check that the classes are known."""
         labels, classes = check_labels(y)
-        if not np.isin(classes, search.classes_).all():
-            raise ValueError(f"y holds the labels {classes.tolist()}, the search knows {search.classes_.tolist()}")
+        if not np.isin(classes, self.classes).all():
+            raise ValueError(f"y holds the labels {classes.tolist()}, the search knows {self.classes.tolist()}")
         return labels
 
     @abstractmethod
-    def judge(self, search: CostSearch, held: HeldOut) -> list[Judged]:
-        """Evaluate predictions by the metric and the constraint of the search."""
+    def judge(self, held: HeldOut) -> list[Judged]:
+        """Evaluate predictions by the metric."""
 
-    def rates(self, search: CostSearch, held: HeldOut, predicted: Array) -> list[HeldOutRate]:
+    @abstractmethod
+    def rates(self, held: HeldOut, predicted: Array) -> list[HeldOutRate]:
         """List the constrained values of predictions on held-out data."""
-        constraint, null = search.result_.constraint, 0 if search.null_class_ is None else search.null_class_
-        if constraint is None:
+
+    def judged(self, held: HeldOut) -> HeldOut:
+        """Return held-out data with the values and the constrained values of their predictions."""
+        rates = [self.rates(held, np.asarray(predicted)) for predicted in held.answers.values()]
+        judged = [
+            replace(one, misses=max(rate.misses for rate in values), rate=values[0].value) if values else one
+            for one, values in zip(self.judge(held), rates)
+        ]
+        return held._replace(judged=judged, rates=rates[0])
+
+
+@dataclass(frozen=True)
+class TwoClassJudge(Judge):
+    """Two classes, or several beside a null class, which is the negative one.
+
+    Intervals of shares have at least their coverage where they are ``exact``, as where a constraint is promised.
+    """
+
+    null: Label
+    exact: bool = False
+    decision: ScoreDecision = field(default_factory=ScoreDecision)
+
+    @classmethod
+    def of(cls, search: CostSearch) -> Self:
+        """Create the one of a fitted search."""
+        result = search.result_
+        metric, decision = result.read_metric(metric_of(search)), getattr(result, "decision", ScoreDecision())
+        return cls(
+            metric, result.constraint, search.classes_, search.null_class_, search.confidence is not None, decision
+        )
+
+    def judge(self, held: HeldOut) -> list[Judged]:
+        """Evaluate predictions by the metric."""
+        is_pos = held.y != self.null
+        # A sample of a class to find that is given to another one is missed.
+        answers = {name: (is_pos ^ (predicted != held.y)).astype(int) for name, predicted in held.answers.items()}
+        read = partial(Predictions.of_classes, self.metric, np.ones(2, dtype=bool), is_pos.astype(int), **held.rows)
+        return judged_by(read, answers, exact=self.exact)
+
+    def rates(self, held: HeldOut, predicted: Array) -> list[HeldOutRate]:
+        """List the constrained values of predictions on held-out data."""
+        if self.constraint is None:
             return []
-        is_pos, found, weight = held.y != null, predicted != null, held.weight
-        decision = getattr(search.result_, "decision", ScoreDecision())
-        rates = decision.rates_on(held.X, held.given, is_pos, found, weight)
+        is_pos, is_alert, weight = held.y != self.null, predicted != self.null, held.weight
+        rates = self.decision.rates_on(held.X, held.given, is_pos, is_alert, weight)
         if rates is not None:
-            return [HeldOutRate(part, rates[name]) for name, part in constraint.named_parts.items()]
+            return [HeldOutRate(part, rates[name]) for name, part in self.constraint.named_parts.items()]
         errors = ErrorProfile.from_masks(is_pos, is_pos ^ (predicted != held.y), sample_weight=weight)
         shares = {"tp": errors.pos - errors.fn, "fn": errors.fn, "fp": errors.fp, "tn": 1.0 - errors.pos - errors.fp}
         counted = {
             part: sum(shares[cell] * bottom for cell, (_, bottom) in (part.rate.terms() or {}).items())
-            for part in constraint.parts
+            for part in self.constraint.parts
         }
         return [HeldOutRate.of(part, part.rate.of(errors), n, held) for part, n in counted.items()]
 
 
-class TwoClassJudge(Judge):
-    """Two classes, or several beside a null class, which is the negative one."""
+class RowCostJudge(TwoClassJudge):
+    """Rows that have costs of their own, by which they are judged."""
 
-    def judge(self, search: CostSearch, held: HeldOut) -> list[Judged]:
-        """Evaluate predictions; intervals of shares have at least their coverage where a constraint is promised."""
-        metric, is_pos = search.result_.read_metric(metric_of(search)), held.y != search.null_class_
-        # A sample of a class to find that is given to another one is missed.
-        found = {name: (is_pos ^ (predicted != held.y)).astype(int) for name, predicted in held.answers.items()}
-        read = partial(Predictions.of_classes, metric, np.ones(2, dtype=bool), is_pos.astype(int), **held.rows)
-        return judged_by(read, found, exact=search.confidence is not None)
+    @classmethod
+    def of(cls, search: CostSearch) -> Self:
+        """Create the one of a fitted search."""
+        return cls(search.row_costs_, search.result_.constraint, search.classes_, search.null_class_)
 
-
-class RowCostJudge(Judge):
-    """Rows that have costs of their own."""
-
-    def judge(self, search: CostSearch, held: HeldOut) -> list[Judged]:
+    def judge(self, held: HeldOut) -> list[Judged]:
         """Evaluate predictions by what they cost."""
-        found = {name: predicted == search.pos_label_ for name, predicted in held.answers.items()}
-        return judged_by(partial(Predictions.of_rows, search.row_costs_, *paid_for(search, held), **held.rows), found)
+        answers = {name: predicted != self.null for name, predicted in held.answers.items()}
+        return judged_by(partial(Predictions.of_rows, self.metric, *self.costs(held), **held.rows), answers)
 
-
-def paid_for(search: CostSearch, held: HeldOut) -> tuple[Array, Array]:
-    """Return the cost of each held-out row for the answers "negative" and "positive"."""
-    return search.row_costs_.table(held.X, **held.given).answers(held.y == search.pos_label_)
+    def costs(self, held: HeldOut) -> tuple[Array, Array]:
+        """Return the cost of each held-out row for the answers "negative" and "positive"."""
+        return self.metric.table(held.X, **held.given).answers(held.y != self.null)
 
 
 class ClassJudge(Judge):
     """Several classes that are all alike."""
 
-    def judge(self, search: CostSearch, held: HeldOut) -> list[Judged]:
-        """Evaluate predictions, of classes that nobody knows too."""
-        every = np.unique(np.concatenate([search.classes_, *held.answers.values()]))
-        codes = {name: np.searchsorted(every, predicted) for name, predicted in held.answers.items()}
-        known, truth = np.isin(every, search.classes_), np.searchsorted(every, held.y)
-        metric = search.result_.read_metric(metric_of(search))
-        return judged_by(partial(Predictions.of_classes, metric, known, truth, **held.rows), codes)
+    @classmethod
+    def of(cls, search: CostSearch) -> Self:
+        """Create the one of a fitted search."""
+        return cls(search.result_.read_metric(metric_of(search)), search.result_.constraint, search.classes_)
 
-    def rates(self, search: CostSearch, held: HeldOut, predicted: Array) -> list[HeldOutRate]:
+    def judge(self, held: HeldOut) -> list[Judged]:
+        """Evaluate predictions, of classes that nobody knows too."""
+        every = np.unique(np.concatenate([self.classes, *held.answers.values()]))
+        codes = {name: np.searchsorted(every, predicted) for name, predicted in held.answers.items()}
+        known, truth = np.isin(every, self.classes), np.searchsorted(every, held.y)
+        return judged_by(partial(Predictions.of_classes, self.metric, known, truth, **held.rows), codes)
+
+    def rates(self, held: HeldOut, predicted: Array) -> list[HeldOutRate]:
         """List the constrained values of predictions on held-out data."""
-        classes, constraint = search.classes_, search.result_.constraint
-        if constraint is None:
+        if self.constraint is None:
             return []
-        every, codes = np.unique(np.concatenate([classes, held.y, predicted]), return_inverse=True)
-        true, decided = np.split(codes[classes.size :], 2)
+        every, codes = np.unique(np.concatenate([self.classes, held.y, predicted]), return_inverse=True)
+        true, decided = np.split(codes[self.classes.size :], 2)
         matrix = confusion_of(true, decided, every.size, held.weight)
         return [
-            HeldOutRate.of(each.constraint, float(each.rate(matrix)), float((matrix * each.bottom).sum()), held)
-            for each in demands_on(constraint, every.tolist())
+            HeldOutRate.of(demand.constraint, float(demand.rate(matrix)), float((matrix * demand.bottom).sum()), held)
+            for demand in demands_on(self.constraint, every.tolist())
         ]
 
 
-class LabelJudge(Judge):
-    """Several labels a sample, which share a threshold."""
+class LabelJudge(TwoClassJudge):
+    """Several labels a sample, which share a threshold; ``classes`` are their names."""
 
-    def read_truth(self, search: CostSearch, y: ArrayLike) -> Array:
+    @classmethod
+    def of(cls, search: CostSearch) -> Self:
+        """Create the one of a fitted search."""
+        result = search.result_
+        return cls(result.read_metric(search.metric), result.constraint, search.label_names_, 0)
+
+    def read_truth(self, y: ArrayLike) -> Array:
         """Read codes: samples have several labels."""
-        return read_codes(y, search.label_names_.tolist())
+        return read_codes(y, self.classes.tolist())
 
-    def judge(self, search: CostSearch, held: HeldOut) -> list[Judged]:
+    def judge(self, held: HeldOut) -> list[Judged]:
         """Evaluate predictions of all labels."""
-        metric = search.result_.read_metric(search.metric)
         codes = dict(zip(held.answers, label_answers(held.answers, held.y.shape)))
-        return judged_by(partial(Predictions.of_labels, metric, held.y > 0, **held.rows), codes)
+        return judged_by(partial(Predictions.of_labels, self.metric, held.y > 0, **held.rows), codes)
 
-    def rates(self, search: CostSearch, held: HeldOut, predicted: Array) -> list[HeldOutRate]:
+    def rates(self, held: HeldOut, predicted: Array) -> list[HeldOutRate]:
         """List the constrained values of predictions about pairs of a sample and a label."""
         weight = None if held.weight is None else np.repeat(held.weight, held.y.shape[1])
-        return super().rates(search, held._replace(y=held.y.ravel(), weight=weight), predicted.ravel())
+        return super().rates(held._replace(y=held.y.ravel(), weight=weight), predicted.ravel())
 
 
+@dataclass(frozen=True)
 class SeparateLabelJudge(LabelJudge):
     """Several labels a sample, each of which has its own search."""
 
-    def rates(self, search: CostSearch, held: HeldOut, predicted: Array) -> list[HeldOutRate]:
+    by_label: Sequence[Judge] = ()
+
+    @classmethod
+    def of(cls, search: CostSearch) -> Self:
+        """Create the one of a fitted search."""
+        parts = [judge_of(one) for one in search.searches_]
+        return cls(search.result_.read_metric(search.metric), None, search.label_names_, 0, by_label=parts)
+
+    def rates(self, held: HeldOut, predicted: Array) -> list[HeldOutRate]:
         """List the constrained values of predictions of each label."""
-        columns = zip(search.label_names_.tolist(), search.searches_, held.y.T, predicted.T)
+        columns = zip(self.classes.tolist(), self.by_label, held.y.T, predicted.T)
         return [
             rate._replace(demand=replace(rate.demand, of=name))
-            for name, one, true, answers in columns
-            for rate in judge_of(one).rates(one, held._replace(y=true), answers)
+            for name, judge, true, answers in columns
+            for rate in judge.rates(held._replace(y=true), answers)
         ]
 
 
 # How predictions are judged, for each kind of problem, see `csf.search.problems.results.SearchResult.kind`.
-JUDGES: dict[str, Judge] = {
-    **dict.fromkeys(("binary", "row_thresholds", "segments"), TwoClassJudge()),
-    "row_costs": RowCostJudge(),
-    "multiclass": ClassJudge(),
-    "multilabel": SeparateLabelJudge(),
-    "shared_threshold": LabelJudge(),
+JUDGES: dict[str, type[Judge]] = {
+    **dict.fromkeys(("binary", "row_thresholds", "segments"), TwoClassJudge),
+    "row_costs": RowCostJudge,
+    "multiclass": ClassJudge,
+    "multilabel": SeparateLabelJudge,
+    "shared_threshold": LabelJudge,
 }
 
 
 def judge_of(search: CostSearch) -> Judge:
     """Return how predictions are judged beside a fitted search."""
-    return JUDGES[search.result_.kind]
+    return JUDGES[search.result_.kind].of(search)
 
 
 def in_memory(search: Any) -> Any:
@@ -344,7 +403,7 @@ def held_out(
     X, truth = check_samples(X, y, sample_weight=sample_weight, groups=groups, **given, **others)
     search = in_memory(search)
     judge = judge_of(search)
-    labels = judge.read_truth(search, truth)
+    labels = judge.read_truth(truth)
     weight = check_weights(sample_weight, labels.shape[0])
     answers = {name: search.predict(X, **given)}
     for rival, predicted in (rivals or {}).items():
@@ -358,26 +417,20 @@ def held_out(
     codes = read_groups(groups, labels.shape[0])
     first = [] if codes is None else np.unique(codes, return_index=True)[1].tolist()
     names = tuple(short(each, 40) for each in safe_indexing(np.asarray(groups), first)) if first else ()
-    held = HeldOut(X, labels, weight, answers, [], given, codes, names)
-    rates = [judge.rates(search, held, np.asarray(predicted)) for predicted in answers.values()]
-    judged = [
-        replace(each, misses=max(rate.misses for rate in own), rate=own[0].value) if own else each
-        for each, own in zip(judge.judge(search, held), rates)
-    ]
-    return held._replace(judged=judged, rates=rates[0])
+    return judge.judged(HeldOut(X, labels, weight, answers, [], given, codes, names))
 
 
 def values_by_group(search: CostSearch, held: HeldOut) -> list[tuple[str, int, Judged | None]]:
     """Judge the search in each group: its name, its samples, and the value (``None`` where the metric has none)."""
     if held.groups is None or not 1 < len(held.group_names) <= MOST_GROUPS:
         return []
-    (name, answer), rows = next(iter(held.answers.items())), []
+    judge, (name, answer), rows = judge_of(search), next(iter(held.answers.items())), []
     for code, group in enumerate(held.group_names):
         at = np.flatnonzero(held.groups == code)
         weight = None if held.weight is None else held.weight[at]
         given = {key: np.asarray(values)[at] for key, values in held.given.items()}
         part, judged = HeldOut(safe_indexing(held.X, at), held.y[at], weight, {name: answer[at]}, [], given), None
         with suppress(ValueError):  # such as a metric of both classes, of one class alone
-            judged = judge_of(search).judge(search, part)[0]
+            judged = judge.judge(part)[0]
         rows.append((group, at.size, judged))
     return rows

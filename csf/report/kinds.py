@@ -45,7 +45,7 @@ from csf.report.facts import (
     TrialColumns,
     trial_columns,
 )
-from csf.report.held_out import MOST_CLASSES, NOTHING, HeldOut, in_memory, paid_for, scores_out_of_fold
+from csf.report.held_out import MOST_CLASSES, NOTHING, HeldOut, RowCostJudge, in_memory, scores_out_of_fold
 
 if TYPE_CHECKING:
     from csf.search import CostSearch
@@ -306,7 +306,7 @@ def of_row_costs(search: CostSearch, held: HeldOut | None) -> Facts:
 
 def paid_on(search: CostSearch, held: HeldOut) -> dict[str, float]:
     """Return the mean cost of a held-out row for the same answer to all, for rivals, and by row."""
-    negative, positive = paid_for(search, held)
+    negative, positive = RowCostJudge.of(search).costs(held)
     winner, *rivals = held.answers.items()
     paid = {"positive for all rows": positive, "negative for all rows": negative}
     paid |= {name: np.where(labels == search.pos_label_, positive, negative) for name, labels in [*rivals, winner]}

@@ -200,6 +200,16 @@ class Comparison:
     seconds: float
     interval: tuple[float, float] | None = None
 
+    @property
+    def mean(self) -> float:
+        """Mean of the metric over splits."""
+        return float(self.values.mean())
+
+    @property
+    def deviation(self) -> float:
+        """Standard deviation of the metric over splits; NaN of a single one."""
+        return float(self.values.std(ddof=1)) if self.values.size > 1 else np.nan
+
 
 def write_comparison(
     path: PathLike,
@@ -243,18 +253,18 @@ def write_comparison(
     """
     if reference not in [one.method for one in outcomes]:
         raise ValueError(f"reference must be a method of outcomes, got {reference!r}")
-    best = max(outcomes, key=lambda one: one.values.mean())
+    best = max(outcomes, key=lambda one: one.mean)
     write_page(
         path,
         "comparison.html.j2",
         title="Comparison of methods",
-        lead=f"{best.method} has the highest mean {metric_name} of {len(outcomes)} methods: {best.values.mean():.3f} "
+        lead=f"{best.method} has the highest mean {metric_name} of {len(outcomes)} methods: {best.mean:.3f} "
         f"over {best.values.shape[0]} splits into training and held-out samples.",
         metric=str(metric_name),
         reference=reference,
         best=best,
         constrained=any(np.isfinite(one.rate) for one in outcomes),
-        methods=[(one, one.values.mean(), _deviation(one.values)) for one in outcomes],
+        outcomes=outcomes,
         splits=figure(
             "splits", lambda ax: draw_outcomes(ax, outcomes, metric_name), size=(7.2, 1.2 + 0.4 * len(outcomes))
         ),
@@ -263,19 +273,14 @@ def write_comparison(
     )
 
 
-def _deviation(values: Array) -> float | None:
-    """Return the standard deviation over splits; ``None`` for a single one."""
-    return float(values.std(ddof=1)) if values.shape[0] > 1 else None
-
-
 def draw_outcomes(ax: Axes, outcomes: Sequence[Comparison], metric_name: str) -> None:
     """Draw the values of methods on all splits, and their means."""
     for at, one in enumerate(outcomes):
         ax.plot(one.values, [at] * one.values.shape[0], "o", color="#6b6b6b", alpha=0.5, markersize=4, zorder=1)
-        ax.plot(one.values.mean(), at, "|", color="#0072b2", markersize=18, markeredgewidth=2.5, zorder=2)
+        ax.plot(one.mean, at, "|", color="#0072b2", markersize=18, markeredgewidth=2.5, zorder=2)
     ax.set_yticks(range(len(outcomes)), [short(one.method, 40) for one in outcomes])
     ax.invert_yaxis()
-    ax.set_xlabel(f"{metric_name} on held-out samples")
+    ax.set_xlabel(f"{metric_name} on held-out data (points: splits, bars: means)")
     ax.grid(axis="x", color="#d9d9d9")
     ax.set_axisbelow(True)
     ax.spines[["top", "right", "left"]].set_visible(False)

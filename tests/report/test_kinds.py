@@ -96,7 +96,7 @@ def test_held_out_rates_are_those_of_the_predictions(demanding):
     name, search, y = demanding
     held = held_out(search, SAMPLES, y, None, None)
     (predicted,) = held.answers.values()
-    rates = {rate.demand.name: rate for rate in judge_of(search).rates(search, held, predicted)}
+    rates = {rate.demand.name: rate for rate in judge_of(search).rates(held, predicted)}
     cases = {"multiclass": ("recall[2]", y == 2, predicted == 2)}
     cases["multilabel"] = (
         "recall[1]",
@@ -106,9 +106,7 @@ def test_held_out_rates_are_those_of_the_predictions(demanding):
     title, truth, found = cases.get(name, ("recall", np.ravel(y) == 1, np.ravel(predicted) == 1))
     assert rates[title].value == pytest.approx(np.mean(found[truth]))
     assert rates[title].counts == f"{np.sum(found & truth)} of {np.sum(truth)}"
-    assert not any(
-        rate.counts for rate in judge_of(search).rates(search, held._replace(weight=np.ones(len(y))), predicted)
-    )
+    assert not any(rate.counts for rate in judge_of(search).rates(held._replace(weight=np.ones(len(y))), predicted))
 
 
 def test_labels_that_the_search_does_not_know_are_named(kind):

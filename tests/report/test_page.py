@@ -27,7 +27,7 @@ from csf.plots import ConeDisplay, ProgressDisplay, ThresholdCurveDisplay
 from csf.report import Comparison, write_comparison, write_report
 from csf.report.checks import findings
 from csf.report.facts import Facts
-from csf.report.held_out import JUDGES, HeldOut, confusion, held_out, matrix_of
+from csf.report.held_out import ClassJudge, HeldOut, confusion, held_out, matrix_of
 from csf.report.kinds import facts_of
 from csf.report.page import check_page, templates
 from csf.thresholding import ClassProbabilityRule
@@ -248,8 +248,8 @@ def test_matrices_and_scores_of_classes_are_those_of_scikit_learn(held):
 def test_classifiers_are_judged_by_the_metric_of_the_matrix(held):
     search, data = held
     metric = get_confusion_metric("mcc")
-    read = SimpleNamespace(result_=SimpleNamespace(read_metric=lambda _: metric), metric="", classes_=search.classes_)
-    own, rare = JUDGES["multiclass"].judge(read, data)
+    judge = ClassJudge(metric, None, search.classes_)
+    own, rare = judge.judge(data)
     counts = confusion_matrix(data.y, data.answers["this search"], sample_weight=data.weight)
     assert own.value == pytest.approx(metric.value(counts / counts.sum()))
     assert own.interval[0] < own.value < own.interval[1]
@@ -257,7 +257,7 @@ def test_classifiers_are_judged_by_the_metric_of_the_matrix(held):
     low, high = rare.difference_interval
     # That the rival never predicts the other classes is not known.
     assert 0.0 < low < own.interval[0] < own.interval[1] < high
-    (odd,) = JUDGES["multiclass"].judge(read, HeldOut(None, data.y, None, {"odd": np.full_like(data.y, 7)}, []))
+    (odd,) = judge.judge(HeldOut(None, data.y, None, {"odd": np.full_like(data.y, 7)}, []))
     assert odd.value == 0.0
 
 
