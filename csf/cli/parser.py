@@ -28,6 +28,7 @@ from csf.metrics import CONFUSION_METRICS, METRICS
 from csf.metrics.row_costs import OUTCOMES
 from csf.monitoring.monitor import UNLABELLED
 from csf.report.checks import CHECKS
+from csf.report.kinds import GAP, UPPER_BOUND
 from csf.search.config import CROSS_FIT, SearchConfig
 from csf.strategies import STRATEGIES
 
@@ -103,6 +104,11 @@ def _show_warning(message, category, filename, lineno, file=None, line=None):
     print(f"csf: warning: {_one_line(message)}", file=sys.stderr)
 
 
+def _explained(term: str, text: str) -> str:
+    """Explain a term beside it."""
+    return textwrap.fill(text, 96, initial_indent=f"  {term:<15}", subsequent_indent=" " * 17)
+
+
 def _wrapped(title, names):
     return textwrap.fill(f"{title}: {', '.join(names)}", 96, subsequent_indent="  ")
 
@@ -150,7 +156,7 @@ what --verbose prints
                  false negative costs), c_fp of the negatives (what a false positive costs)
   own, tuned     metric of the model's own decisions, and at the best threshold on its score
   level t        value of the metric that the weights aim at; - with equal ones
-  upper bound    what trials with other weights are not expected to exceed on these data
+{_explained("upper bound", f"{UPPER_BOUND}; between it and the best value lies what is gained {GAP}")}
 
 {_wrapped("bases", BASES)}
 {_wrapped("metrics", [*METRICS, "f<beta>"])}

@@ -33,7 +33,8 @@ from csf.cli.tables import CliError, TableFormat, require
 from csf.metrics import RowCosts
 from csf.monitoring import MonitorGroup
 from csf.monitoring.monitor import retuned
-from csf.plots.words import metric_name, threshold_in_words, worth_in_words
+from csf.plots.words import metric_name, worth_in_words
+from csf.report.kinds import decides, facts_of
 from csf.search import CostSearch
 from csf.search.kinds import is_search
 
@@ -378,9 +379,7 @@ def run(options: Namespace, say: Callable[..., Any]) -> None:
         search, to = search.at_prevalence(share), sys.stdout if options.output else sys.stderr
         named = share if isinstance(share, dict) else {"positives": share}
         shares = ", ".join(f"{name} {each:.4g}" for name, each in named.items())
-        rule = ""
-        if search.null_class_ is not None:
-            rule = f"; positive where the score is at least {threshold_in_words(search)}"
+        rule = "" if search.null_class_ is None else f"; {decides(search)}"
         print(f"the decision is the one for these shares: {shares}{rule}", file=to)
     if options.save is not None:
         save_model(options.save, search, features)
@@ -538,9 +537,7 @@ def _retune(options, search, features, X, y, weight, say):
     given = {} if weight is None else {"sample_weight": weight[known]}
     search = retuned(search, safe_indexing(X, known), labels, **given)
     save_model(options.retune, search, features)
-    low, high = search.score_interval_
-    say(
-        f"{options.retune}: tuned on {known.size} labelled rows; {search.corrected_score_:.4f} to expect, 90% interval "
-        f"[{low:.4f}, {high:.4f}]. Watch it with a --state of its own"
-    )
+    facts = facts_of(search)
+    expected = facts.on_one_line(facts.expected)
+    say(f"{options.retune}: tuned on {known.size} labelled rows; {expected}. Watch it with a --state of its own")
     return 0

@@ -24,10 +24,10 @@ from csf.metrics import get_metric
 from csf.metrics.base import Metric
 from csf.metrics.registry import truth_of
 from csf.metrics.trials import first_line
-from csf.plots.words import other_costs, short, spread, wrapped
-from csf.report.facts import COSTS, CUT, SAMPLES, TRIALS, VALUES, Facts
+from csf.plots.words import other_costs, short, wrapped
+from csf.report.facts import COSTS, CUT, SAMPLES, TRIALS, VALUES, Facts, compared
 from csf.report.held_out import HeldOut, Judged
-from csf.report.kinds import facts_of
+from csf.report.kinds import GAP, facts_of
 from csf.search.config import MODEL
 from csf.search.threshold import tune_threshold
 
@@ -401,12 +401,12 @@ def _calibrated(facts):
 
 @check("CSF008", "held-out value below the out-of-fold one", VALUES)
 def _optimistic(facts):
-    own, best = None if facts.held is None else facts.held.judged[0], facts.search.best_score_
-    if own is None or own.interval[1] >= best:
+    held_out, *_, best = facts.estimates
+    if facts.held is None or held_out.interval[1] >= best.value:
         return None
     return (
-        f"Held-out {facts.metric} is {own.value:.3f} (90 % interval {spread(own.interval)}), below the "
-        f"{best:.3f} out-of-fold, which is the largest of many and so optimistic. Report held-out."
+        f"{facts.on_one_line(held_out)}: that is worse than {facts.worth(best)[0]} and so optimistic. Report the "
+        "held-out value."
     )
 
 
@@ -428,17 +428,14 @@ def _rivals(facts):
     rival, tests = as_good_as(judged), [*facts.promises.values()]
     if rival is None:
         return " ".join(said)
-    too, (low, high) = "", rival.difference_interval
+    too = ""
     if tests and all(test.holds for test in tests):
         promised = ", ".join(dict.fromkeys(test.constraint for test in tests))
         too = f" if it promises {promised} too, with confidence {tests[0].confidence:g}"
-    if high < 0:
+    if rival.difference_interval[1] < 0:
         said.append(f"“{short(rival.name)}” is better on these data by {-rival.difference:.3f}: take it{too}.")
     else:
-        said.append(
-            f"The difference to “{short(rival.name)}” is {rival.difference:+.3f} ({spread((low, high), '+.3f')}) "
-            f"and may be chance: where simplicity counts, take the simpler one{too}."
-        )
+        said.append(f"{compared(rival)} may be chance: where simplicity counts, take the simpler one{too}.")
     return " ".join(said)
 
 
@@ -490,10 +487,8 @@ def _room(facts):
     low, high = study.metric.range(study.pos)
     room = search.gap_ / (high - low)
     if room >= OPEN and not _is_matched(facts.held) and _doubted(facts) is None:
-        return (
-            f"The best value is {search.gap_:.3f} below the upper bound: other class weights gain no more than that "
-            "in 19 of 20 searches, and mostly far less, so that more trials (n_trials) seldom find much of it."
-        )
+        room = f"+{search.gap_:.3f} {GAP}"
+        return f"The upper bound leaves {room}: more trials (n_trials) seldom find much of it."
     spent = "Other class weights have little left to find: look for other features, another base or its parameters."
     return spent if room <= CLOSED else None
 

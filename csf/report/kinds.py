@@ -55,6 +55,11 @@ if TYPE_CHECKING:
 # ---------------------------------------------------------------- two classes
 
 
+# What an upper bound is, and what its gap to the best value says.
+UPPER_BOUND = "an estimate for these parameters and folds"
+GAP = "at most, with other class weights (in 19 of 20 searches; mostly far less)"
+
+
 def of_two(search: CostSearch, held: HeldOut | None) -> Keywords:
     """Collect the facts that searches of two classes have."""
     counts, null = search.class_count_, search.classes_.tolist().index(search.null_class_)
@@ -92,7 +97,7 @@ def of_two_classes(search: CostSearch, held: HeldOut | None) -> Facts:
     return Facts(
         **of_two(search, held),
         trials=lambda: trials_at_costs(search),
-        winner=f"{model_in_words(search)}, {trained}; {_decides(search)}.",
+        winner=f"{model_in_words(search)}, {trained}; {decides(search)}.",
         stands_for=_rule_in_words(search, worth_in_words(rates)),
         details=[*details, ("Threshold of the score", cut)],
         further=_room(search),
@@ -126,7 +131,7 @@ def is_tuned(search: CostSearch) -> bool:
     return search.threshold is not None and search.best_threshold_ is not None
 
 
-def _decides(search: CostSearch) -> str:
+def decides(search: CostSearch) -> str:
     """Say how the threshold decides."""
     if not is_tuned(search):
         return "it decides by itself"
@@ -181,9 +186,9 @@ def _room(search: CostSearch) -> list[Fact]:
     if not search.n_splits_ and search.threshold is not None:  # fitted before: nothing was trained
         known.append(Fact(spread(search.threshold_interval_) or "–", "90 % interval of the best threshold"))
     elif search.n_splits_ and np.isfinite(search.gap_):
-        known.append(Fact(f"+{search.gap_:.3f}", "at most, with other class weights (in 19 of 20 searches)"))
+        known.append(Fact(f"+{search.gap_:.3f}", GAP))
     if np.isfinite(search.upper_bound_):
-        what = f"upper bound of {metric_name(search)}, an estimate for these parameters and folds ({search.bound})"
+        what = f"upper bound of {metric_name(search)}, {UPPER_BOUND} ({search.bound})"
         known.append(Fact(f"{search.upper_bound_:.3f}", what))
     return known
 
@@ -241,7 +246,7 @@ def of_row_thresholds(search: CostSearch, held: HeldOut | None) -> Facts:
     return Facts(
         **of_two(search, held),
         trials=lambda: trials_at_costs(search),
-        winner=f"{model_in_words(search)}; {_decides(search)}.",
+        winner=f"{model_in_words(search)}; {decides(search)}.",
         stands_for=_rule_in_words(search, worth_in_words(rates)),
         details=[class_weights(search)],
         tables=[Table(caption, [TableColumn(by or "rows", list(rows)), *columns])],

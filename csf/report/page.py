@@ -33,7 +33,7 @@ from csf.report.held_out import (
     scores_out_of_fold,
     values_by_group,
 )
-from csf.report.kinds import facts_of, is_tuned
+from csf.report.kinds import UPPER_BOUND, facts_of, is_tuned
 from csf.search.kinds import is_search
 
 if TYPE_CHECKING:
@@ -387,7 +387,7 @@ def templates() -> Environment:
     made.filters |= {"strategy_name": strategy_name, "target_name": target_name, "shown_trials": _shown_trials}
     made.globals |= {"reviewed_in_words": reviewed_in_words, "is_tuned": is_tuned, "confusion_of": confusion}
     made.globals |= {"matrix_of": matrix_of, "label_scores": label_scores, "scores_out_of_fold": scores_out_of_fold}
-    made.globals |= {"values_by_group": values_by_group}
+    made.globals |= {"values_by_group": values_by_group, "upper_bound_is": UPPER_BOUND}
     return made
 
 

@@ -637,7 +637,10 @@ def test_each_step_after_an_alarm_works(ok, run, model, customers, tmp_path):
 
     again = monitor.retune(X, frame.outcome.to_numpy())
     text = ok("monitor", model, later, "--target", "outcome", "--retune", tmp_path / "retuned.skops")
-    assert f"{again.corrected_score_:.4f} to expect" in text
+    assert (
+        f"tuned on {len(frame)} labelled rows; {again.corrected_score_:.3f} f1 to expect on new data, 90 % interval"
+        in text
+    )
     retuned = csf.load(tmp_path / "retuned.skops")
     assert retuned.best_threshold_ == again.best_threshold_
     np.testing.assert_array_equal(retuned.predict_proba(X), again.predict_proba(X))

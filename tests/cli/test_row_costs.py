@@ -157,7 +157,9 @@ def test_a_demand_is_kept_at_least_cost_and_moves(ok, loans, tmp_path):
     assert "predicted_positive_rate out-of-fold: predicted_positive_rate <= 0.9 holds\n" in text
     assert "does not hold" not in text
     said = ok("predict", files["m.skops"], loans, "--prevalence", 0.1, "-o", files["o.csv"])
-    assert "the decision is the one for these shares: positives 0.1; positive where the score is at least 0\n" in said
+    assert (
+        "the decision is the one for these shares: positives 0.1; it predicts “1” if the score is at least 0\n" in said
+    )
 
 
 def test_a_certificate_beside_one_threshold_that_has_none(ok, loans):

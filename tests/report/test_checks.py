@@ -93,9 +93,9 @@ def test_a_rival_that_keeps_less_is_not_said_to_be_better(missed, promised):
 
 def test_rivals_that_may_be_as_good_and_values_that_were_optimistic():
     chance = Judged("plain", 0.45, (0.4, 0.5), 0.05, (-0.1, 0.2))
-    assert "+0.050 (-0.100 to +0.200) and may be chance" in look("CSF009", held=judged(chance))
+    assert "+0.050 compared with “plain” (-0.100 to +0.200) may be chance" in look("CSF009", held=judged(chance))
     assert look("CSF009", held=judged(Judged("plain", 0.4, (0.3, 0.5), 0.1, (0.01, 0.2)))) == ""
-    assert "below the" in look("CSF008", held=judged())
+    assert "that is worse than 0." in look("CSF008", held=judged())
     assert look("CSF008", held=judged(), best_score_=0.55) == ""
 
 
@@ -256,7 +256,7 @@ def test_edges_of_the_grid():
 
 
 def test_gap_to_the_bound():
-    assert "is 0.100 below the upper bound" in look("CSF015", gap_=0.1)
+    assert "The upper bound leaves +0.100 at most, with other class weights" in look("CSF015", gap_=0.1)
     assert "little left" in look("CSF015", gap_=0.001)
     assert look("CSF015", gap_=0.01) == look("CSF015", gap_=float("nan")) == ""
 
