@@ -42,44 +42,44 @@ Unmasked = TypeVar("Unmasked")
 Number = TypeVar("Number", bound=float)
 
 
-def check_labels(y: ArrayLike, *, least: int = 2) -> tuple[Array, Array]:
+def check_labels(y: ArrayLike, *, least: int = 2, name: str = "y") -> tuple[Array, Array]:
     """Check labels of at least so many classes; return them as a flat array, with the sorted distinct ones."""
-    given = as_array(y, "y")
+    given = as_array(y, name)
     if given.shape[1:] == (1,):
         warn(
             "A column-vector y was passed when a 1d array was expected. Please change the shape of y to (n_samples, ), "
             "for example using ravel().",
             DataConversionWarning,
         )
-    labels = _of_one_kind(column_or_1d(given), "y")
+    labels = _of_one_kind(column_or_1d(given), name)
     if labels.shape[0] == 0:
-        raise ValueError("y is empty (0 samples); at least one sample of each class is needed")
+        raise ValueError(f"{name} is empty (0 samples); at least one sample of each class is needed")
     if is_float(labels) and not np.isfinite(labels).all():
-        raise ValueError(f"Input y contains NaN or infinity; {_UNLABELLED}")
+        raise ValueError(f"Input {name} contains NaN or infinity; {_UNLABELLED}")
     if is_float(labels) and getattr(y, "dtype", None) in (None, object) and (np.abs(labels) >= 2.0**53).any():
         # numpy makes floats of a list of integers that no integer type holds together: different ones become equal.
         raise ValueError(
-            f"Input y holds labels such as {labels[np.argmax(np.abs(labels))]:.17g}, which are not exact as floats, "
-            "so that different ones may become one; give integers of 64 bits as an array, or texts"
+            f"Input {name} holds labels such as {labels[np.argmax(np.abs(labels))]:.17g}, which are not exact as "
+            "floats, so that different ones may become one; give integers of 64 bits as an array, or texts"
         )
     # Whole numbers are labels, whatever they are; to look at all of them once more takes as long as some trainings.
     known = is_whole(labels)
-    kind = "multiclass" if known else type_of_target(labels, input_name="y")
+    kind = "multiclass" if known else type_of_target(labels, input_name=name)
     if kind == "unknown":
         kinds = sorted({type(label).__name__ for label in labels.tolist()})
         raise ValueError(
-            f"Unknown label type: y holds {' and '.join(kinds[:3])}; labels are whole numbers, booleans or texts"
+            f"Unknown label type: {name} holds {' and '.join(kinds[:3])}; labels are whole numbers, booleans or texts"
         )
     if kind.startswith("continuous"):
         raise ValueError(
-            f"Unknown label type: {kind}. y must hold two class labels, got real numbers such as "
+            f"Unknown label type: {kind}. {name} must hold two class labels, got real numbers such as "
             f"{labels.tolist()[0]!r}; use a classification target"
         )
     classes = np.unique(labels)
     if classes.shape[0] < least:
         raise ValueError(
-            f"y has one class only ({classes.tolist()[0]!r}): a metric of two classes needs positives and negatives; "
-            "check the split or the positive label"
+            f"{name} has one class only ({classes.tolist()[0]!r}): a metric of two classes needs positives and "
+            "negatives; check the split or the positive label"
         )
     return labels, classes
 

@@ -10,9 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from math import inf, isclose
-from numbers import Number
-from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeAlias, TypeVar
+from math import inf
+from typing import TYPE_CHECKING, Any, Self, TypeAlias, TypeVar
 
 import numpy as np
 from scipy import sparse
@@ -20,10 +19,9 @@ from scipy import sparse
 from csf._common.dtypes import is_float, is_integer, is_object, is_text
 from csf._common.typing import Array, IntArray, Keywords, Label, Samples, Values
 from csf._common.validation import warn_of_moved_rows
-from csf.data.labels import refuse_weightless
-from csf.distributed.engine import FoldTotals, hash_folds
+from csf.distributed.engine import hash_folds
 from csf.distributed.newton import Moments, Part
-from csf.distributed.survey import fold_error, weight_error
+from csf.distributed.survey import MOST_CLASSES, Cell, Columns, Mark, Survey
 from csf.search.workers import QUIET, WAITS, idle_reason, working
 
 if TYPE_CHECKING:
@@ -159,8 +157,8 @@ class _Watch:
 
 # Parts whose results are merged at a time.
 FAN_IN = 8
-# Rows, about, whose features are compared with those of the first read, and what rounding may change of their sum.
-_COMPARED, _ROUNDING = 64, 1e-3
+# Rows, about, whose features are compared with those of the first read.
+_COMPARED = 64
 # Names of columns in a message.
 _NAMED = 5
 
@@ -193,20 +191,6 @@ def is_frame(value: object) -> bool:
 
 class ChangedRows(RuntimeError):
     """Error that a partition differs from its first read, so that no training and no score is valid."""
-
-
-class Mark(NamedTuple):
-    """Fingerprint of a partition: exact for labels, folds and texts of some rows, approximate for their numbers."""
-
-    labels: int
-    features: float
-
-    def differs(self, other: Mark) -> str:
-        """Name the difference; empty for none."""
-        if self.labels != other.labels:
-            return "labels, folds or texts"
-        # Not to the bit: where features are computed, workers of another kind round them in another way.
-        return "" if isclose(self.features, other.features, rel_tol=_ROUNDING) else "features"
 
 
 @dataclass(frozen=True, eq=False)
@@ -519,73 +503,12 @@ def _check_columns(index: int, X: Samples, expected: list[Label] | int) -> None:
 # ---------------------------------------------------------------- the first pass
 
 
-# More labels than anyone has classes.
-_MOST_LABELS = 100
+_COLUMNS = Columns()
 
 
-@dataclass(frozen=True, eq=False)
-class Survey:
-    """Results of the first pass.
-
-    ``table`` is a pandas frame with the ``weight``, the ``largest`` one and number of ``rows`` of each partition, fold
-    and label; ``marks`` are the fingerprints of the partitions; ``checksum`` is that of all data, if requested;
-    ``moments`` are those of each fold, if the base needs them.
-    """
-
-    table: Samples
-    marks: dict[int, Mark]
-    checksum: int
-    moments: dict[int, Moments]
-
-    @property
-    def labels(self) -> Array:
-        """All labels; a TypeError where some are texts and others numbers, which numpy would convert to texts."""
-        labels = self.table["label"].tolist()
-        kinds = {_kind(label): (label, part) for label, part in zip(labels, self.table["part"])}
-        if len(kinds) > 1:
-            met = [f"{kind}s in partition {part}, such as {label!r}" for kind, (label, part) in kinds.items()]
-            raise TypeError(
-                f"y holds {' and '.join(met)}: labels must be of one kind in all partitions. Convert them before the "
-                "search, e.g. y.astype(int); of an array y.map_blocks(lambda part: part.astype(int), dtype=int)"
-            )
-        classes = np.unique(np.array(labels))
-        refuse_weightless(classes[self.count(classes) == 0].tolist())
-        return classes
-
-    @property
-    def n_folds(self) -> int:
-        """Number of folds."""
-        return 1 + int(self.table["fold"].max())
-
-    def count(self, labels: Array) -> IntArray:
-        """Count the rows of each label."""
-        return np.array([self.table.loc[self.table["label"] == label, "rows"].sum() for label in labels])
-
-    def fold_totals(self, labels: Labels) -> FoldTotals:
-        """Compute the weight of each class and the number of rows of each fold."""
-        fold, by_code = self.table["fold"].to_numpy(), labels.by_code
-        code = np.argmax([self.table["label"] == label for label in by_code], axis=0)
-        weight, rows = np.zeros((self.n_folds + 1, by_code.size)), np.zeros(self.n_folds + 1, dtype=np.int64)
-        np.add.at(weight, (fold, code), self.table["weight"])
-        np.add.at(rows, fold, self.table["rows"])
-        return FoldTotals.of_classes(weight, rows, labels)
-
-    def n_training(self, fold: int | None, n_parts: int) -> list[int]:
-        """Count the rows of each partition that a fold trains on."""
-        kept = self.table if fold is None else self.table[self.table["fold"] != fold]
-        return kept.groupby("part")["rows"].sum().reindex(range(n_parts), fill_value=0).tolist()
-
-
-def survey(data: DaskData, moments: Callable[[RawPart], dict[int, Moments]], *, checksum: bool) -> Survey:
+def first_pass(data: DaskData, moments: Callable[[RawPart], dict[int, Moments]], *, checksum: bool) -> Survey:
     """Make the first pass, with moments of the features; the ``checksum`` distinguishes the data from others."""
-    return data.reduced(partial(_of_part, moments=moments, checksum=checksum), _merged)
-
-
-def _kind(label: Label) -> str:
-    """Return the kind of a label; only labels of the same kind can be equal."""
-    if isinstance(label, str):
-        return "text"
-    return "number" if isinstance(label, Number | np.bool_) else type(label).__name__
+    return data.reduced(partial(_of_part, moments=moments, checksum=checksum), Survey.merged)
 
 
 def check_labels_given(part: RawPart) -> None:
@@ -594,34 +517,37 @@ def check_labels_given(part: RawPart) -> None:
 
     given = [part.y] if part.weightless is None else [part.y, part.weightless]
     if any(np.any(pandas.isna(y)) or (is_float(y) and np.isinf(y).any()) for y in given):
-        raise ValueError(
-            f"y contains NaN, None or infinity in partition {part.index}: labels are missing there; drop those rows or "
-            "give them a class"
-        )
+        raise _COLUMNS.label_error("NaN, None or infinity", f" in partition {part.index}")
 
 
 def _of_part(part: RawPart, *, moments: Callable[[RawPart], dict[int, Moments]], checksum: bool) -> Survey:
-    import pandas
-
-    n_rows, weight = part.y.shape[0], part.weight
-    where = f" in partition {part.index}"
+    weight, where = part.weight, f" in partition {part.index}"
     if weight is not None and not (fine := np.isfinite(weight) & (weight >= 0)).all():
-        raise weight_error("sample_weight", weight[~fine][0], where)
+        raise _COLUMNS.weight_error(weight[~fine][0], where)
     check_labels_given(part)
     if not is_integer(part.fold):
-        raise fold_error("folds", f"values of dtype {part.fold.dtype}", where)
-    if n_rows and part.fold.min() < -1:
-        raise fold_error("folds", part.fold.min(), where)
-    rows = pandas.DataFrame({"fold": part.fold, "label": part.y, "weight": 1.0 if weight is None else weight})
+        raise _COLUMNS.fold_error(f"values of dtype {part.fold.dtype}", where)
+    if part.fold.size and part.fold.min() < -1:
+        raise _COLUMNS.fold_error(part.fold.min(), where)
+    cells = _cells(part)
+    n_labels = len({cell.label for cell in cells})
+    if n_labels > MOST_CLASSES:
+        raise _COLUMNS.label_error(f"{n_labels} different values", where)
+    number = _checksum(part) if checksum else 0
+    return Survey(cells, number, {part.index: part.mark}, moments(part))
+
+
+def _cells(part: RawPart) -> list[Cell]:
+    """Count the rows of each fold and label."""
+    import pandas
+
+    weight = 1.0 if part.weight is None else part.weight
+    rows = pandas.DataFrame({"fold": part.fold, "label": part.y, "weight": weight})
     if part.weightless is not None:
         rows = pandas.concat([rows, pandas.DataFrame({"fold": -1, "label": part.weightless, "weight": 0.0})])
-    counts: Keywords = {"weight": "sum", "rows": np.count_nonzero, "largest": "max"}
+    counts: Keywords = {"rows": np.count_nonzero, "weight": "sum", "largest": "max"}
     cells = rows.groupby(["fold", "label"])["weight"].agg(**counts).reset_index()
-    n_labels = len(set(cells["label"]))
-    if n_labels > _MOST_LABELS:
-        raise ValueError(f"y must hold class labels, got {n_labels} different values in one partition")
-    number = _checksum(part) if checksum else 0
-    return Survey(cells.assign(part=part.index), {part.index: part.mark}, number, moments(part))
+    return [Cell(part.index, *row) for row in zip(*(cells[name].tolist() for name in cells))]
 
 
 def _checksum(part: RawPart) -> int:
@@ -634,16 +560,3 @@ def _checksum(part: RawPart) -> int:
         crc = zlib.crc32(np.ascontiguousarray(piece if piece is not None else 0).tobytes(), crc)
     # Spread over 64 bits, so that sums of parts seldom agree.
     return (crc * 0x9E3779B97F4A7C15 + part.index * 0xBF58476D1CE4E5B9) % 2**64
-
-
-def _merged(parts: Sequence[Survey]) -> Survey:
-    import pandas
-
-    # Empty partitions say nothing, not even which kind their labels are of.
-    tables = [part.table for part in parts if len(part.table)] or [parts[0].table]
-    marks = dict(mark for part in parts for mark in part.marks.items())
-    folds = {fold for part in parts for fold in part.moments}
-    moments = {fold: Moments.merged([part.moments[fold] for part in parts if fold in part.moments]) for fold in folds}
-    return Survey(
-        pandas.concat(tables, ignore_index=True), marks, sum(part.checksum for part in parts) % 2**64, moments
-    )

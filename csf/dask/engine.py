@@ -17,7 +17,6 @@ from sklearn.svm import LinearSVC
 
 from csf._common.sklearn import clone, last_step
 from csf._common.typing import Array, Costs, Estimator, Keywords, Label, Samples
-from csf._common.validation import check_labels, check_pos_label
 from csf.dask.collections import (
     FAN_IN,
     HURRY,
@@ -25,10 +24,9 @@ from csf.dask.collections import (
     DaskData,
     LostWorkers,
     RawPart,
-    Survey,
+    first_pass,
     is_frame,
     matrix,
-    survey,
     watched_training,
 )
 from csf.data.costs import costs_by_code, own_class_weights
@@ -38,11 +36,8 @@ from csf.distributed.counts import OfPart, OfResults, PartedScores, PartScores, 
 from csf.distributed.encoding import Encoding, encoder_of, rows_of_categories
 from csf.distributed.engine import (
     MOST_COLLECTED,
-    Engine,
-    FoldTotals,
     Job,
     LocalModel,
-    RowCostData,
     hash_folds,
     sample_shares,
 )
@@ -58,7 +53,8 @@ from csf.distributed.newton import (
     scalers_of,
     solve_together,
 )
-from csf.metrics.row_costs import CostTable, cost_sums, stake_scales, stake_weights
+from csf.distributed.survey import Survey, SurveyedEngine
+from csf.metrics.row_costs import CostTable, cost_sums, stake_weights
 from csf.solvers.base import DIRECT
 from csf.thresholding.linear_rule import aligned_scores
 from csf.trainers.base import Training
@@ -106,7 +102,7 @@ class DaskBase(ABC):
         return {}
 
     @abstractmethod
-    def train(self, jobs: Sequence[Job], data: DaskData, found: Survey, labels: Labels) -> list[Training | Exception]:
+    def train(self, jobs: Sequence[Job], data: DaskData, survey: Survey, labels: Labels) -> list[Training | Exception]:
         """Train models, see `csf.distributed.Engine.train`."""
 
     @abstractmethod
@@ -187,14 +183,14 @@ class LinearBase(DaskBase):
             "rows"
         )
 
-    def train(self, jobs: Sequence[Job], data: DaskData, found: Survey, labels: Labels) -> list[Training | Exception]:
+    def train(self, jobs: Sequence[Job], data: DaskData, survey: Survey, labels: Labels) -> list[Training | Exception]:
         """See `DaskBase.train`."""
 
         def ask(questions: list[Question]) -> list[Answer]:
             given = {"questions": questions, "pos_label": labels.positive, "encoding": self._encoding}
             return data.reduced(partial(_answers, **given), add_answers)
 
-        scalings = [self._scaling(job, data, found) for job in jobs]
+        scalings = [self._scaling(job, data, survey) for job in jobs]
         jobs = [replace(job, base=_coded(job.base, labels)) for job in jobs]
         try:
             models = solve_together(jobs, self._n_features(data.n_features), ask, scalings)
@@ -203,15 +199,15 @@ class LinearBase(DaskBase):
             return [error for _ in jobs]
         return [Training(model, state=model.w, gap=model.relative_gap) for model in models]
 
-    def _scaling(self, job: Job, data: DaskData, found: Survey) -> Scaling | None:
+    def _scaling(self, job: Job, data: DaskData, survey: Survey) -> Scaling | None:
         scalers = scalers_of(job.base)
         if scalers is None and self._encoding is None:
             return None
-        known = Moments.merged([part for fold, part in found.moments.items() if fold != job.fold])
+        known = Moments.merged([part for fold, part in survey.moments.items() if fold != job.fold])
         constant = LinearProblem.of(job.base[-1]).constant
         if self._encoding is not None:
             # A sample may lack rare categories.
-            held_out = None if job.fold is None or data.thinned is not None else found.moments[job.fold]
+            held_out = None if job.fold is None or data.thinned is not None else survey.moments[job.fold]
             return self._encoding.scaling(known, held_out, constant)
         return Scaling.of(scalers or [], known, constant, data.feature_names)
 
@@ -305,15 +301,15 @@ class BoostingBase(DaskBase):
                 "distributed.Client(), before the search"
             ) from None
 
-    def train(self, jobs: Sequence[Job], data: DaskData, found: Survey, labels: Labels) -> list[Training | Exception]:
+    def train(self, jobs: Sequence[Job], data: DaskData, survey: Survey, labels: Labels) -> list[Training | Exception]:
         """See `DaskBase.train`."""
-        return [self._trained(job, data, found, labels) for job in jobs]
+        return [self._trained(job, data, survey, labels) for job in jobs]
 
-    def _trained(self, job: Job, data: DaskData, found: Survey, labels: Labels) -> Training | Exception:
+    def _trained(self, job: Job, data: DaskData, survey: Survey, labels: Labels) -> Training | Exception:
         from distributed import get_client
 
         def train() -> Training:
-            X, y, weight = _collections(job, data, found, labels)
+            X, y, weight = _collections(job, data, survey, labels)
             return Training(clone(job.base).fit(X, y, sample_weight=weight))
 
         trained = watched_training(get_client(), train, patience=data.patience)
@@ -364,14 +360,14 @@ class LightGBMBase(BoostingBase):
         return fitted.to_local()
 
 
-def _collections(job: Job, data: DaskData, found: Survey, labels: Labels) -> tuple[Samples, DaskArray, DaskArray]:
+def _collections(job: Job, data: DaskData, survey: Survey, labels: Labels) -> tuple[Samples, DaskArray, DaskArray]:
     """Return samples, label codes and weights of the training part, in aligned partitions without empty ones."""
     from dask.base import persist
     from dask.delayed import delayed
 
     pieces, lengths = [], []
     cut = delayed(_training_rows, nout=3, pure=False)
-    for part, length in zip(data.parts, found.n_training(job.fold, len(data.parts)), strict=True):
+    for part, length in zip(data.parts, survey.n_training(job.fold, len(data.parts)), strict=True):
         if length:
             pieces.append(tuple(cut(part, job.fold, job.costs, labels)))
             lengths.append(length)
@@ -441,7 +437,7 @@ def base_kinds(bases: Sequence[Estimator]) -> list[DaskBase]:
     return list(kinds.values())
 
 
-class DaskEngine(Engine):
+class DaskEngine(SurveyedEngine):
     """Engine that trains and counts on Dask collections, with the scheduler that Dask is set to.
 
     Parameters
@@ -466,79 +462,63 @@ class DaskEngine(Engine):
     """
 
     def __init__(self, data: DaskData, *kinds: DaskBase, pos_label: Label = None, checksum: bool = False) -> None:
-        self.data, self.kinds, self._positive, self._checksum = data, kinds, pos_label, checksum
-        # By which weights that are powers of what rows cost are multiplied.
-        self._scales: dict[float, float] = {}
+        super().__init__(data, pos_label=pos_label, checksum=checksum)
+        self.data, self.kinds = data, kinds
 
-    # The first pass is made when something is asked for: it counts in the time of the search.
-    @cached_property
-    def found(self) -> Survey:
-        """Results of the first pass."""
+    def read(self) -> Survey:
+        """See `SurveyedEngine.read`."""
         for kind in self.kinds:
             if isinstance(kind, LinearBase):
                 kind.prepare(self.data)
-        return survey(self.data, partial(_moments, kinds=self.kinds), checksum=self._checksum)
+        return first_pass(self.data, partial(_moments, kinds=self.kinds), checksum=self.checksum)
 
     @cached_property
     def _known(self) -> DaskData:
         """The collections, with a check at each read that they are those of the first pass."""
-        return replace(self.data, marks=self.found.marks)
+        return replace(self.data, marks=self.survey.marks)
 
-    @cached_property
-    def labels(self) -> Labels:
-        """Classes of the labels."""
-        _, classes = check_labels(self.found.labels)
-        if classes.size > 2 and self._positive is None and self.data.costs is None:
-            if not all(kind.takes_classes for kind in self.kinds):
-                raise ValueError(
-                    "Only binary classification is supported on Dask by LinearSVC and LogisticRegression. The type of "
-                    f"the target is multiclass with {classes.size} classes. Use DaskXGBClassifier or "
-                    "DaskLGBMClassifier, csf.CostSearch on a sample in memory, or one class against the rest: "
-                    "y == label"
-                )
-            return Labels(classes, None)
-        positive = check_pos_label(classes, self.found.count(classes), self._positive)
-        return Labels(classes, classes[classes != positive][0])
+    def check_classes(self, classes: Array) -> None:
+        """See `SurveyedEngine.check_classes`."""
+        if not all(kind.takes_classes for kind in self.kinds):
+            raise ValueError(
+                "Only binary classification is supported on Dask by LinearSVC and LogisticRegression. The type of the "
+                f"target is multiclass with {classes.size} classes. Use DaskXGBClassifier or DaskLGBMClassifier, "
+                "csf.CostSearch on a sample in memory, or one class against the rest: y == label"
+            )
 
     @property
     def identity(self) -> object:
         """Identity of the data and folds, see `csf.distributed.Engine`."""
-        return self.found.checksum, self.labels.positive, self.data.n_features
-
-    def totals(self) -> FoldTotals:
-        """See `Engine.totals`."""
-        return self.found.fold_totals(self.labels)
+        return self.survey.checksum, self.labels.positive, self.data.n_features
 
     @cached_property
     def _sampled(self) -> DaskData | None:
         """Sample of the rows, kept by the workers, if these are too many for all scores to be collected."""
         if self.data.thinned is not None or self.totals().rows[:-1].sum() <= MOST_COLLECTED:
             return None
-        shares = sample_shares(self.found.count(self.labels.by_code), _SAMPLED)
+        shares = sample_shares(self.survey.count(self.labels.by_code), _SAMPLED)
         sample = _Sample(self.labels, shares, self.data.seed + 1)
         return self._known.sampled(sample)
 
     def sample(self) -> DaskEngine | None:
         """See `Engine.sample`."""
-        return None if self._sampled is None else DaskEngine(self._sampled, *self.kinds, pos_label=self._positive)
+        return None if self._sampled is None else DaskEngine(self._sampled, *self.kinds, pos_label=self.pos_label)
 
     def entries(self) -> PartScores:
         """See `Engine.entries`."""
         return self._scores([]).few.reduced(PartScores._make, _joined)
 
-    @property
-    def row_costs(self) -> RowCostData | None:
-        """See `csf.distributed.RowCostData`."""
-        costs = self.data.costs
-        return None if costs is None else RowCostData(costs, _are_log_odds, self._cost_sums, self._entry_costs)
+    def gives_log_odds(self, base: Estimator) -> bool:
+        """See `SurveyedEngine.gives_log_odds`."""
+        return gives_log_odds(base_kind(base).in_memory(base))
 
-    def _cost_sums(self, powers: Sequence[float]) -> Array:
+    def sum_costs(self, powers: Sequence[float]) -> Array:
+        """See `SurveyedEngine.sum_costs`."""
         of_part = partial(_cost_sums, pos_label=self.labels.positive, powers=powers)
-        sums = self._known.reduced(of_part, partial(np.sum, axis=0))
-        self._scales = stake_scales(sums, powers)
-        return sums
+        return self._known.reduced(of_part, partial(np.sum, axis=0))
 
-    def _entry_costs(self) -> CostTable:
+    def entry_costs(self) -> CostTable:
+        """See `SurveyedEngine.entry_costs`."""
         return (self._sampled or self._known).reduced(_held_out_costs, CostTable.joined)
 
     def most_jobs(self, n_folds: int) -> int:
@@ -554,8 +534,8 @@ class DaskEngine(Engine):
             at = [k for k, job in enumerate(jobs) if (kinds[k], job.power) == (kind, power)]
             data = self._known
             if power:
-                data = data.changed(_Weighing(self.labels.positive, power, self._scales[power]))
-            trained |= zip(at, kind.train([jobs[k] for k in at], data, self.found, self.labels))
+                data = data.changed(_Weighing(self.labels.positive, power, self.scales[power]))
+            trained |= zip(at, kind.train([jobs[k] for k in at], data, self.survey, self.labels))
         return [_tagged(kind, trained[k]) for k, kind in enumerate(kinds)]
 
     def refit(self, job: Job, *, interrupted: bool) -> Training | Exception:
@@ -602,11 +582,7 @@ class DaskEngine(Engine):
 
     def _scores(self, scorers: list[Scorer]) -> _DaskScores:
         held = _HeldOutScores(scorers, self.labels)
-        return _DaskScores(self._known, held, self.found.n_folds, self._sampled)
-
-
-def _are_log_odds(base: Estimator) -> bool:
-    return gives_log_odds(base_kind(base).in_memory(base))
+        return _DaskScores(self._known, held, self.n_folds, self._sampled)
 
 
 def _tagged(kind: DaskBase, trained: Training | Exception) -> Training | Exception:

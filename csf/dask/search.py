@@ -49,7 +49,7 @@ from csf.search.config import (
     settings_of,
 )
 from csf.search.estimator import CostSearch
-from csf.search.fitted import FittedSearch, class_attributes
+from csf.search.fitted import FittedSearch
 from csf.search.loop import Deadline
 from csf.search.planning import seeded_models, with_setting
 from csf.search.supports import CLASSES
@@ -397,10 +397,8 @@ class DaskCostSearch(FittedSearch, ClassifierMixin, MetaEstimatorMixin, BaseEsti
         plan, _, (found, rule, seconds, model) = search_on(engine, config, models, bases, deadline=deadline)
         # All at once, at the end: a fit that fails on its way leaves a search that is not fitted.
         self._publish(found, rule)
-        vars(self).update(class_attributes(engine.labels))
-        self.class_count_, self.counted_cuts_ = engine.found.count(self.classes_), plan.counted
-        self.max_sample_weight_ = None if sample_weight is None else float(engine.found.table["largest"].max())
-        self.n_features_in_ = data.n_features
+        vars(self).update(engine.published)
+        self.counted_cuts_, self.n_features_in_ = plan.counted, data.n_features
         if data.feature_names is not None:
             self.feature_names_in_ = data.feature_names
         if model is not None:

@@ -32,22 +32,18 @@ from sklearn import linear_model, svm
 
 from csf._common.typing import Array, Costs, IntArray
 from csf.data.costs import costs_by_code
-from csf.data.labels import Labels, refuse_weightless
 from csf.distributed import (
     Bins,
-    Engine,
-    FoldTotals,
     Job,
     LocalModel,
     MemoryScores,
     PartScores,
-    RowCostData,
     Scored,
 )
 from csf.distributed.counts import empty_bins
 from csf.distributed.engine import sample_shares
-from csf.distributed.survey import fold_error, weight_error
-from csf.metrics.row_costs import ACCEPTED, FILLED, OUTCOMES, SWAPPED, CostTable, stake_scales
+from csf.distributed.survey import MOST_CLASSES, Cell, Columns, Survey, SurveyedEngine
+from csf.metrics.row_costs import ACCEPTED, FILLED, OUTCOMES, SWAPPED, CostTable
 from csf.spark.row_costs import gain_and_loss, sql_of
 from csf.trainers.base import Training
 
@@ -107,31 +103,6 @@ def named_column(name: str) -> Column:
     """Return the column of a name, whatever characters the name contains."""
     quoted = name.replace("`", "``")
     return F.col(f"`{quoted}`")
-
-
-# As many as Spark's trees take.
-_MOST_CLASSES = 100
-
-
-@dataclass(frozen=True)
-class Surveyed:
-    """Results of a pass over the rows: counts by fold and class, the largest weight, and a checksum or 0."""
-
-    # As in `FoldTotals`.
-    rows: IntArray
-    largest: float
-    checksum: int
-
-    @property
-    def n_folds(self) -> int:
-        """Number of folds."""
-        return self.rows.shape[0] - 1
-
-    @property
-    def labels(self) -> Labels:
-        """Classes of the labels."""
-        n_classes = self.rows.shape[1]
-        return Labels(np.arange(n_classes), 0 if n_classes == 2 else None)
 
 
 @dataclass(frozen=True, eq=False)
@@ -331,79 +302,83 @@ class SparkData:
 
     # ---------------------------------------------------------------- what is known of the rows
 
-    def survey(self, *, checksum: bool) -> Surveyed:
-        """Check labels, weights and folds, and count the rows, in one pass, with a ``checksum`` of their content."""
+    @property
+    def columns(self) -> Columns:
+        """Columns as messages name them."""
+        several = f", or 0, 1, ..., K - 1 for K <= {self._most_classes} classes" if self.costs is None else ""
+        return Columns(
+            label=f"labelCol={self.label!r}",
+            weight=f"weightCol={self.weight!r}",
+            fold=f"foldCol={self.fold!r}",
+            accepted=f"1 for the positive class and 0 for the other{several}",
+            way="make such a column before the search by StringIndexer, or for one class against the rest by "
+            f"(F.col({self.label!r}) == 1).cast('int'), and ",
+            last_fold="" if self.n_folds is None else f"{self.n_folds - 1} (numFolds)",
+        )
+
+    def survey(self, *, checksum: bool) -> Survey:
+        """Check labels, weights and folds, and count the rows, in one pass, with a ``checksum`` of their content.
+
+        Weights are added in a pass of their own, see `WeightSums`.
+        """
         code, weight, fold = F.col(self.code_name), F.col(self.weight_name), F.col(self.fold_name)
         # Of rows of weight 0 labels alone are read.
         is_left_out = F.coalesce(weight == 0.0, F.lit(False))
-        most = F.when(is_left_out, _MOST_CLASSES).otherwise(self._most_classes)
-        coded = code.isNotNull() & code.isin([float(k) for k in range(_MOST_CLASSES)]) & (code < most)
+        most = F.when(is_left_out, MOST_CLASSES).otherwise(self._most_classes)
+        coded = code.isNotNull() & code.isin([float(k) for k in range(MOST_CLASSES)]) & (code < most)
+        wrong = self._wrong_values(coded, is_left_out)
+        # Two numbers of 24 bits, so that sums over many rows do not overflow.
+        bits = self._hash(-1 - self.seed)
+        sums = [F.sum(F.shiftrightunsigned(bits, by).bitwiseAND(F.lit(2**24 - 1))) for by in (40, 16)]
+        asked = [*wrong, F.count(F.when(~is_left_out, 1)), F.max(weight), *(sums if checksum else ())]
+        columns = [column.alias(f"v{k}") for k, column in enumerate(asked)]
+        # Few groups, however many labels.
+        part = F.when(is_left_out, -1).otherwise(fold)
+        groups = self.all_rows.groupBy(part, F.when(coded, code)).agg(*columns).collect()
+        self._refuse(*(max((group[k] for group in groups if group[k] is not None), default=None) for k in (2, 3, 4, 5)))
+        cells = [Cell(0, int(group[0]), int(group[1]), group[6], group[6], float(group[7])) for group in groups]
+        number = sum(int(group[8]) + (int(group[9]) << 64) for group in groups) if checksum else 0
+        survey = Survey(cells, number)
+        codes = survey.classes(self.columns).tolist()
+        without = [code for code in range(codes[-1]) if code not in codes]
+        if codes[-1] > 1 and without:
+            raise self.columns.label_error(f"{codes[-1]} without {without[0]}")
+        return survey if self.weight is None else Survey(self._weighed(cells, survey.largest), number)
+
+    def _wrong_values(self, coded: Column, is_left_out: Column) -> list[Column]:
+        """Return the largest wrong label, weight, fold number and features as texts; null without one."""
+        weight, fold, labels = F.col(self.weight_name), F.col(self.fold_name), named_column(self.label)
         fine = weight.isNotNull() & ~F.isnan(weight) & (weight >= 0) & (weight < F.lit(float("inf")))
         known = fold.isNotNull() & (fold >= -1)
         if self.n_folds is not None:
             known &= fold < self.n_folds
         features = None if self.features is None else named_column(self.features)
         values = F.array() if features is None else F.when(features.isNotNull(), vector_to_array(features))
-        wrong = [
-            F.max(F.when(~accepted, F.coalesce(value.cast("string"), F.lit("null"))))
-            for value, accepted in (
-                (named_column(self.label), coded),
-                (weight, fine),
-                (fold, known | is_left_out),
-                (values, F.coalesce(F.forall(values, _is_finite), F.lit(False)) | is_left_out),
-            )
-        ]
-        # Two numbers of 24 bits, so that sums over many rows do not overflow.
-        bits = self._hash(-1 - self.seed)
-        sums = [F.sum(F.shiftrightunsigned(bits, by).bitwiseAND(F.lit(2**24 - 1))) for by in (40, 16)]
-        asked: list[Any] = [*wrong, F.max(weight), F.count(F.when(~is_left_out, 1)), *(sums if checksum else ())]
-        columns = [column.alias(f"v{k}") for k, column in enumerate(asked)]
-        # Few groups, however many labels.
-        part = F.when(is_left_out, -1).otherwise(fold)
-        cells = self.all_rows.groupBy(part, F.when(coded, code)).agg(*columns).collect()
-        if not cells:
-            raise ValueError("the frame has no rows")
-        self._refuse(*(max((cell[k] for cell in cells if cell[k] is not None), default=None) for k in (2, 3, 4, 5)))
-        size = 2 + max(int(cell[0]) for cell in cells), max(2, 1 + max(int(cell[1]) for cell in cells))
-        rows = np.zeros(size, dtype=np.int64)
-        for cell in cells:
-            rows[int(cell[0]), int(cell[1])] = cell[7]
-        codes = sorted({int(cell[1]) for cell in cells})
-        refuse_weightless([code for code in codes if not rows[:, code].any()], f"weightCol={self.weight!r}")
-        if size[1] > 2 and not rows.sum(axis=0).all():
-            self._refuse(f"{size[1] - 1} without {np.argmin(rows.sum(axis=0))}", None, None, None)
-        number = sum(int(cell[8]) + (int(cell[9]) << 64) for cell in cells) if checksum else 0
-        return Surveyed(rows, max(float(cell[6]) for cell in cells), number)
+        finite = F.coalesce(F.forall(values, _is_finite), F.lit(False))
+        accepted = ((labels, coded), (weight, fine), (fold, known | is_left_out), (values, finite | is_left_out))
+        return [F.max(F.when(~right, F.coalesce(value.cast("string"), F.lit("null")))) for value, right in accepted]
 
     def _refuse(self, label: str | None, weight: str | None, fold: str | None, features: str | None) -> None:
         if label is not None:
-            several = f", or 0, 1, ..., K - 1 for K <= {self._most_classes} classes" if self.costs is None else ""
-            raise ValueError(
-                f"labelCol={self.label!r} must hold 1 for the positive class and 0 for the other{several}, got {label}"
-                "; make such a column before the search by StringIndexer, or for one class against the rest by "
-                f"(F.col({self.label!r}) == {label.split()[0]}).cast('int'), and drop rows without a label"
-            )
+            raise self.columns.label_error(label)
         if weight is not None:
-            raise weight_error(f"weightCol={self.weight!r}", weight)
+            raise self.columns.weight_error(weight)
         if fold is not None:
-            limit = {} if self.n_folds is None else {"limit": f"..., {self.n_folds - 1} (numFolds)"}
-            raise fold_error(f"foldCol={self.fold!r}", fold, **limit)
+            raise self.columns.fold_error(fold)
         if features is not None:
             raise ValueError(f"featuresCol={self.features!r} must hold finite numbers, got {features}; {_INVALID}")
 
-    def totals(self, found: Surveyed, sums: WeightSums) -> FoldTotals:
-        """Compute the weight of each fold: its number of rows, or in a pass the sum of weights."""
-        weight = found.rows.astype(np.float64)
-        if self.weight is not None:
-            keys = [F.col(self.fold_name), F.col(self.code_name)]
-            digits: list[Any] = [each.alias(f"d{k}") for k, each in enumerate(sums.columns(F.col(self.weight_name)))]
-            for fold, code, *totals in self.coded.groupBy(*keys).agg(*digits).collect():
-                weight[fold, int(code)] = sums.total(totals)
-        return FoldTotals.of_classes(weight, found.rows.sum(axis=1), found.labels)
+    def _weighed(self, cells: Sequence[Cell], largest: float) -> list[Cell]:
+        """Return the cells with their sums of weights, exact ones, which take a pass."""
+        sums, keys = WeightSums.below(largest), [F.col(self.fold_name), F.col(self.code_name)]
+        digits = [column.alias(f"d{k}") for k, column in enumerate(sums.columns(F.col(self.weight_name)))]
+        rows = self.coded.groupBy(*keys).agg(*digits).collect()
+        weights = {(fold, int(code)): sums.total(totals) for fold, code, *totals in rows}
+        return [cell._replace(weight=weights.get((cell.fold, cell.label), 0.0)) for cell in cells]
 
     @property
     def _most_classes(self) -> int:
-        return 2 if self.costs is not None else _MOST_CLASSES
+        return 2 if self.costs is not None else MOST_CLASSES
 
 
 def _is_finite(value: Column) -> Column:
@@ -688,7 +663,7 @@ _INVALID = (
 )
 
 
-class SparkEngine(Engine):
+class SparkEngine(SurveyedEngine):
     """Engine on a Spark frame; few scores are collected on the driver, many are counted in the executors.
 
     Parameters
@@ -714,36 +689,29 @@ class SparkEngine(Engine):
         parallelism: int = 1,
         checksum: bool = False,
     ) -> None:
-        self.data, self.tuned, self.parallelism = data, tuned, parallelism
-        self._bases, self._checksum = bases, checksum
+        super().__init__(data, checksum=checksum)
+        self.data, self.bases, self.tuned, self.parallelism = data, bases, tuned, parallelism
         self._scores: SparkScores | None = None
-        # By which weights that are powers of what rows cost are multiplied.
-        self._scales: dict[float, float] = {0.0: 1.0}
-
-    # The first pass is made when something is asked for: options are checked before.
-    @cached_property
-    def found(self) -> Surveyed:
-        """Results of the first pass."""
-        return self.data.survey(checksum=self._checksum)
-
-    @cached_property
-    def labels(self) -> Labels:
-        """Classes of the labels."""
-        labels = self.found.labels
-        for base in self._bases if labels.n_alike is not None else ():
-            base.check_classes(labels.classes, self.data.label)
-        return labels
 
     @property
-    def n_folds(self) -> int:
-        """Number of folds."""
-        return self.found.n_folds
+    def columns(self) -> Columns:
+        """See `SurveyedEngine.columns`."""
+        return self.data.columns
+
+    def read(self) -> Survey:
+        """See `SurveyedEngine.read`."""
+        return self.data.survey(checksum=self.checksum)
+
+    def check_classes(self, classes: Array) -> None:
+        """See `SurveyedEngine.check_classes`."""
+        for base in self.bases:
+            base.check_classes(classes, self.data.label)
 
     @property
     def identity(self) -> object:
         """Identity of the data and folds, see `csf.distributed.Engine`."""
         data = self.data
-        return self.found.checksum, data.frame.columns, data.label, data.weight, data.fold, self.n_folds, data.seed
+        return self.survey.checksum, data.frame.columns, data.label, data.weight, data.fold, self.n_folds, data.seed
 
     @property
     def _judged(self) -> bool:
@@ -753,26 +721,13 @@ class SparkEngine(Engine):
     @cached_property
     def sums(self) -> WeightSums:
         """Exact sums of weights."""
-        return WeightSums.below(self.found.largest)
-
-    @cached_property
-    def _totals(self) -> FoldTotals:
-        return self.data.totals(self.found, self.sums)
-
-    def totals(self) -> FoldTotals:
-        """See `csf.distributed.Engine.totals`."""
-        return self._totals
-
-    @property
-    def class_count(self) -> Array:
-        """Number of rows of each class."""
-        return self.found.rows.sum(axis=0)
+        return WeightSums.below(self.survey.largest)
 
     @cached_property
     def _known(self) -> tuple[IntArray, PartScores] | None:
         """Keys of the rows in folds with their truth, weight and fold, if they are few enough."""
         data = self.data
-        if self._totals.rows[:-1].sum() > MOST_COLLECTED and not self._judged:
+        if self.totals().rows[:-1].sum() > MOST_COLLECTED and not self._judged:
             return None
         names = data.key_name, data.fold_name, data.code_name, data.weight_name
         key, fold, code, weight = _collected(data.held_out(shares=self._shares).select(*names))
@@ -783,27 +738,26 @@ class SparkEngine(Engine):
     @cached_property
     def _shares(self) -> list[float] | None:
         """Shares of the classes in the sample that is collected, if rows in folds are too many."""
-        counts = self.found.rows[:-1].sum(axis=0)
+        counts = self.survey.count(self.labels.by_code, held_out=True)
         few = not self._judged or counts.sum() <= MOST_COLLECTED
         return None if few else sample_shares(counts, MOST_COLLECTED)
 
-    @property
-    def row_costs(self) -> RowCostData | None:
-        """See `csf.distributed.RowCostData`."""
-        if self.data.costs is None:
-            return None
-        # The columns of costs are the frame's: in memory, what they hold is given with the rows.
-        costs = self.data.costs.without_columns()
-        return RowCostData(costs, lambda base: not by_margin(base.last), self._cost_sums, self._entry_costs)
+    def known_costs(self, costs: RowCosts) -> RowCosts:
+        """Leave out the columns, which are the frame's: in memory, what they hold is given with the rows."""
+        return costs.without_columns()
 
-    def _cost_sums(self, powers: Sequence[float]) -> Array:
-        sums = self.data.cost_sums(powers)
-        self._scales = stake_scales(sums, powers)
-        return sums
+    def gives_log_odds(self, base: SparkBase) -> bool:
+        """See `SurveyedEngine.gives_log_odds`."""
+        return not by_margin(base.last)
 
-    def _entry_costs(self) -> CostTable:
+    def sum_costs(self, powers: Sequence[float]) -> Array:
+        """See `SurveyedEngine.sum_costs`."""
+        return self.data.cost_sums(powers)
+
+    def entry_costs(self) -> CostTable:
+        """See `SurveyedEngine.entry_costs`."""
         data = self.data
-        columns = [F.col(data.key_name), *(each.alias(name) for name, each in data.cost_columns.items())]
+        columns = [F.col(data.key_name), *(column.alias(name) for name, column in data.cost_columns.items())]
         # Rows with the same key are the same, so that their order is that of the entries.
         return CostTable(*_collected(data.held_out(shares=self._shares).select(*columns))[1:])
 
@@ -824,7 +778,7 @@ class SparkEngine(Engine):
 
     def _trained(self, job: Job) -> Training | Exception:
         try:
-            scale = self._scales[job.power]
+            scale = self.scales[job.power]
             return Training(job.base.trained(self.data, job.fold, job.costs, job.power, scale))
         except Exception as error:
             if (cause := self.cause(error)) is None:

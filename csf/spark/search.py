@@ -23,7 +23,6 @@ from csf.metrics.row_costs import row_costs
 from csf.metrics.trials import Trial
 from csf.search.config import SLOW, SearchConfig, SharedOptions, numbered
 from csf.search.config import Model as SearchedModel
-from csf.search.fitted import class_attributes
 from csf.search.loop import Deadline
 from csf.search.problems.binary import cv_results
 from csf.search.problems.results import trial_table
@@ -681,8 +680,8 @@ def _local(config: SearchConfig, outcome: Outcome, engine: SparkEngine) -> CostS
     base = RemoteClassifier(names[0] if len(names) == 1 else "several models")
     base = base if rule is None else type(rule.estimator)()
     options = {name: getattr(config, name) for name in SHARED.values() if name not in ("checkpoint", "callbacks")}
-    known = class_attributes(engine.labels) | {"class_count_": engine.class_count}
-    return local_search(base, found, rule, {**options, "param_grid": None, "refit": rule is not None}, **known)
+    options |= {"param_grid": None, "refit": rule is not None}
+    return local_search(base, found, rule, options, **engine.published)
 
 
 def _setting(values: dict[Param[Any], Any]) -> dict[str, object]:

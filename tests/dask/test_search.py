@@ -599,8 +599,8 @@ def test_columns_that_do_not_belong_to_the_samples(data):
     ("change", "message"),
     [
         ({"weight": -1.0}, "sample_weight must hold finite numbers >= 0, got -1.0 in partition 0"),
-        ({"y": np.nan}, "y contains NaN, None or infinity in partition 0"),
-        ({"y": np.inf}, "y contains NaN, None or infinity in partition 0"),
+        ({"y": np.nan}, "y must hold labels .*, in all rows, got NaN, None or infinity in partition 0; drop rows"),
+        ({"y": np.inf}, "y must hold labels .*, got NaN, None or infinity in partition 0"),
         ({"y": 2}, "Only binary classification"),
         ({"fold": -2}, "folds must hold fold numbers 0, 1, .*, integers, or -1 .* got -2 in partition 0"),
         ({"X": np.nan}, r"X holds nan in partition 0, row 7 of it, column 0: .* in the collection before the search"),
@@ -755,7 +755,7 @@ def test_labels_of_texts_that_are_missing(data, missing):
     texts = np.where(y, "rare", "usual").astype(object)
     texts[2001] = missing
     search = DaskCostSearch(LinearSVC(), n_trials=1, pos_label="rare")
-    message = "y contains NaN, None or infinity in partition 1: labels are missing there; drop those rows"
+    message = "y must hold .*, got NaN, None or infinity in partition 1; drop rows without a label"
     with pytest.raises(ValueError, match=message):
         search.fit(*pieces(2, X, texts))
     with pytest.raises(ValueError, match=message):

@@ -557,7 +557,7 @@ def test_the_search_in_memory_names_this_one(frame, data):
         ("label", {"foldCol": "features"}, "foldCol='features' must hold integers"),
         ("label, int(row % 2) * 2 as fold", {"foldCol": "fold"}, "fold 1 of 3 holds out no row"),
         ("label, int(label) as fold", {"foldCol": "fold"}, "there is no negative row .*use fewer folds"),
-        ("0 as label", {}, "there is no positive row .*: check the labels"),
+        ("0 as label", {}, r"labelCol='label' has one class only \(0\)"),
         (
             "label, array(1.0D) as features",
             {},
