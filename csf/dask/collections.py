@@ -17,7 +17,7 @@ import numpy as np
 from scipy import sparse
 
 from csf._common.dtypes import is_float, is_integer, is_object, is_text
-from csf._common.typing import Array, IntArray, Keywords, Label, Samples, Values
+from csf._common.typing import Array, IntArray, Keywords, Label, Params, Samples, Values
 from csf._common.validation import warn_of_moved_rows
 from csf.distributed.engine import hash_folds
 from csf.distributed.newton import Moments, Part
@@ -241,14 +241,17 @@ class RawPart:
 
     def truth(self, labels: Labels) -> Array:
         """Return which rows are positive, or the codes of their classes where there are several."""
-        # By equality: labels that are equal may be of several types in several partitions.
-        if labels.n_alike is None:
-            return self.y == labels.positive
-        return np.argmax(self.y[:, None] == labels.classes, axis=1)
+        return truth_of(self.y, labels)
 
     def coded(self, pos_label: Label) -> Part:
         """Convert the part for the linear solvers: a matrix, and codes for labels."""
         return Part(matrix(self.X), self.y == pos_label, self.weight, self.fold)
+
+
+def truth_of(y: Array, labels: Labels) -> Array:
+    """Return which labels are positive, or the codes of their classes where there are several."""
+    # By equality: labels that are equal may be of several types in several partitions.
+    return y == labels.positive if labels.n_alike is None else np.argmax(y[:, None] == labels.classes, axis=1)
 
 
 def _with_texts(X: Samples) -> Samples:
@@ -294,18 +297,18 @@ class DaskData:
 
     X: Samples
     y: Column
-    weight: Column | None
-    folds: Column | None
-    cv: int | float
-    seed: int
+    weight: Column | None = None
+    folds: Column | None = None
+    cv: int | float = 2
+    seed: int = 0
+    # Costs of rows, where these are the metric, and those of them that were given as columns.
+    costs: RowCosts | None = None
+    given: Mapping[str, Column] = field(default_factory=dict)
     marks: Mapping[int, Mark] = field(default_factory=dict)
     # Parts that are no longer those of the collections.
     thinned: Sequence[Delayed] | None = None
     # Seconds for which passes wait until a worker is at work; ``None`` for the usual ones.
     patience: float | None = None
-    # Costs of rows, where these are the metric, and those of them that were given as columns.
-    costs: RowCosts | None = None
-    given: Mapping[str, Column] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         _check("X", self.X, 2)
@@ -321,6 +324,12 @@ class DaskData:
         """Names of the features of a frame if all are texts, else ``None``."""
         names = list(getattr(self.X, "columns", ()))
         return np.array(names, dtype=object) if names and all(isinstance(name, str) for name in names) else None
+
+    @property
+    def features(self) -> Params:
+        """Attributes of a search that describe the features."""
+        named = {} if self.feature_names is None else {"feature_names_in_": self.feature_names}
+        return {"n_features_in_": self.n_features, **named}
 
     @cached_property
     def parts(self) -> list[Delayed]:

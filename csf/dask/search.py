@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 from functools import partial
 from numbers import Real
 from types import NoneType
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
@@ -16,7 +16,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from csf._common.sklearn import with_parameters
-from csf._common.typing import Array, Estimator, Keywords, Samples, Values
+from csf._common.typing import Array, Estimator, Samples, Values
 from csf._common.validation import warn_of_order
 from csf.dask.collections import (
     DaskData,
@@ -26,6 +26,7 @@ from csf.dask.collections import (
     is_frame,
     pieces_of,
     require_dask,
+    truth_of,
 )
 from csf.dask.engine import DaskEngine, base_kind, base_kinds
 from csf.data.costs import check_class_weight
@@ -33,8 +34,6 @@ from csf.data.labels import Labels
 from csf.distributed.engine import check_folds
 from csf.distributed.local import local_search, without_options_of_memory
 from csf.distributed.plan import search_on
-from csf.metrics import get_confusion_metric, get_metric
-from csf.metrics.profile import ErrorProfile
 from csf.metrics.registry import metric_of
 from csf.metrics.row_costs import RowCosts, given_costs, paid
 from csf.search.config import (
@@ -54,45 +53,57 @@ from csf.search.loop import Deadline
 from csf.search.planning import seeded_models, with_setting
 from csf.search.supports import CLASSES
 from csf.thresholding.base import DecisionRule
-from csf.thresholding.linear_rule import MulticlassRule
-from csf.thresholding.rule import ThresholdRule, base_has
+from csf.thresholding.rule import base_has
 
 if TYPE_CHECKING:
     from dask.array import Array as DaskArray
+    from numpy.typing import DTypeLike
 
     from csf.dask.collections import Column
+    from csf.metrics.registry import MetricLike
     from csf.search.config import Model
     from csf.thresholding.row_costs import RowCostRule
 
 # ---------------------------------------------------------------- lazy predictions
 
 
+# Costs of some rows: numbers for all of them, or columns.
+CostsGiven: TypeAlias = "Mapping[str, Column | float | None]"
+
+
 def mapped(
-    rule: Any,
+    rule: DecisionRule,
     method: str,
     X: Samples,
-    costs: Mapping[str, Column] | None = None,
+    costs: CostsGiven | None = None,
     *,
-    dtype: Any,
+    dtype: DTypeLike,
     n_columns: int | None = None,
-) -> Any:
+) -> DaskArray | Array:
     """Apply a method of a rule to samples and their costs, lazily if these are lazy; ``n_columns=None`` for none."""
-    columns = () if n_columns is None else (n_columns,)
+    numbers, columns = split_costs(costs or {})
+    shape = () if n_columns is None else (n_columns,)
+    ask = _Asked(rule, method, np.empty((0, *shape), dtype=dtype), numbers, tuple(columns))
     if not (is_array(X) or is_frame(X)):
-        warn_of_order(X=X, **(costs or {}))
-        return getattr(replace(rule, given=costs) if costs else rule, method)(X)
+        return ask.on(X, columns)
     import dask.array as da
     from dask.delayed import delayed
 
-    ask = _Asked(rule, method, np.empty((0, *columns), dtype=dtype), tuple(costs or ()))
-    if is_array(X) and not costs:
+    if is_array(X) and not columns:
         X = X.rechunk({1: -1})
-        shape = {"drop_axis": 1} if n_columns is None else {"chunks": (X.chunks[0], columns)}
-        return X.map_blocks(ask, dtype=dtype, meta=ask.empty, **shape)
-    whole, pieces = delayed(ask, pure=False, traverse=False), pieces_of(X, costs or {})
+        chunks = {"drop_axis": 1} if n_columns is None else {"chunks": (X.chunks[0], shape)}
+        return X.map_blocks(ask, dtype=dtype, meta=ask.empty, **chunks)
+    whole, pieces = delayed(ask, pure=False, traverse=False), pieces_of(X, columns)
     lengths = X.chunks[0] if is_array(X) else [np.nan] * len(pieces)
-    parts = [da.from_delayed(whole(*each), (n, *columns), dtype) for each, n in zip(pieces, lengths, strict=True)]
+    parts = [da.from_delayed(whole(*piece), (n, *shape), dtype) for piece, n in zip(pieces, lengths, strict=True)]
     return da.concatenate(parts, allow_unknown_chunksizes=True)
+
+
+def split_costs(given: CostsGiven) -> tuple[dict[str, float], dict[str, Samples]]:
+    """Return the costs that are numbers for all rows, and those that are columns."""
+    numbers = {name: float(cost) for name, cost in given.items() if isinstance(cost, Real)}
+    columns = {name: cost for name, cost in given.items() if not isinstance(cost, Real | NoneType)}
+    return numbers, columns
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,87 +113,65 @@ class _Asked:
     rule: DecisionRule
     method: str
     empty: Array
+    # Costs of all rows, and the names of those that come with a partition.
+    numbers: Mapping[str, float] = field(default_factory=dict)
     names: tuple[str, ...] = ()
 
-    def __call__(self, X: Samples, *costs: Any) -> Array:
-        if not X.shape[0]:
-            return self.empty
-        known = dict(zip(self.names, costs))
-        warn_of_order(X=X, **known)
-        given = {name: np.asarray(each) for name, each in known.items()}
-        return getattr(replace(self.rule, given=given) if given else self.rule, self.method)(X)
+    def __call__(self, X: Samples, *costs: Samples) -> Array:
+        return self.on(X, dict(zip(self.names, costs))) if X.shape[0] else self.empty
+
+    def on(self, X: Samples, columns: Mapping[str, Samples]) -> Array:
+        """Apply the method to samples in memory."""
+        warn_of_order(X=X, **columns)
+        given = {**self.numbers, **{name: np.asarray(column) for name, column in columns.items()}}
+        return getattr(self.rule.for_rows(given) if given else self.rule, self.method)(X)
 
 
-def confusion_on(rule: ThresholdRule | MulticlassRule, data: DaskData) -> Array:
-    """Sum the weights of collections by truth (rows) and prediction of a rule, in one pass."""
-    return data.reduced(partial(_judged, rule=rule), partial(np.sum, axis=0))
+def value_of(rule: DecisionRule, labels: Labels, metric: MetricLike, data: DaskData) -> float:
+    """Compute a metric of the decisions of a rule on collections, in one pass."""
+    cells: Array = data.reduced(partial(_judged, rule=rule, labels=labels), partial(np.sum, axis=0))
+    # As if the collections had one row for each pair of a true and a predicted label.
+    truth, predicted = (labels.by_code[codes.ravel()] for codes in np.indices(cells.shape))
+    return rule.value(metric, truth, predicted, cells.ravel())
 
 
-def profile_of(rule: ThresholdRule, data: DaskData) -> ErrorProfile:
-    """Compute the errors of a rule of two classes on collections, in one pass."""
-    (tn, fp), (fn, tp) = confusion_on(rule, data).tolist()
-    return ErrorProfile.from_counts(tp=tp, fp=fp, fn=fn, tn=tn)
-
-
-def _judged(part: RawPart, *, rule: ThresholdRule | MulticlassRule) -> Array:
+def _judged(part: RawPart, *, rule: DecisionRule, labels: Labels) -> Array:
     """Sum the weights of one partition by truth and prediction."""
-    (truth, predicted), size = _decided(part, rule), labels_of(rule).classes.size
+    (truth, predicted), size = _decided(part, rule, labels), labels.classes.size
     cells = np.bincount(size * truth + predicted, weights=part.weight, minlength=size**2)
     return cells.reshape(size, size).astype(np.float64)
 
 
-def labels_of(rule: ThresholdRule | MulticlassRule) -> Labels:
-    """Return the classes that a rule predicts."""
-    if isinstance(rule, MulticlassRule):
-        return Labels(rule.classes, None)
-    return Labels(np.sort(rule.names), rule.null)
-
-
-def _decided(part: RawPart, rule: ThresholdRule | MulticlassRule) -> tuple[Array, Array]:
+def _decided(part: RawPart, rule: DecisionRule, labels: Labels) -> tuple[Array, Array]:
     """Return which rows of one partition are positive, and which are predicted so; codes of several classes."""
     check_labels_given(part)
     import pandas
 
     # numpy would compare texts and numbers as texts.
-    labels = labels_of(rule)
     for label in set(pandas.unique(part.y).tolist()).difference(labels.classes.tolist()):
         raise ValueError(
             f"y holds the label {label!r} in partition {part.index}, the search knows {labels.classes.tolist()}"
         )
     predicted = _Asked(rule, "predict", labels.classes[:0])(part.X)
-    return part.truth(labels), replace(part, y=predicted).truth(labels)
+    return truth_of(part.y, labels), truth_of(predicted, labels)
 
 
-def paid_by(rule: RowCostRule, data: DaskData) -> float:
+def paid_by(rule: RowCostRule, labels: Labels, data: DaskData) -> float:
     """Compute the value of the decisions of a rule on collections with costs, in one pass."""
-    sums: Values = data.reduced(partial(_paid, rule=rule), partial(np.sum, axis=0))
+    sums: Values = data.reduced(partial(_paid, rule=rule, labels=labels), partial(np.sum, axis=0))
     return rule.row_costs.value(*sums)
 
 
-def _paid(part: RawPart, *, rule: RowCostRule) -> Array:
+def _paid(part: RawPart, *, rule: RowCostRule, labels: Labels) -> Array:
     """Sum what the decisions about one partition and both constant answers cost, and the weights."""
     weight, table = np.ones(part.y.size) if part.weight is None else part.weight, part.table()
-    known = {f"{name}_cost": each for name, each in vars(table).items()}
-    is_pos, predicted = _decided(part, replace(rule, row_costs=RowCosts(), given=known))
+    known = {f"{name}_cost": cost for name, cost in vars(table).items()}
+    is_pos, predicted = _decided(part, rule.for_rows(known), labels)
     costs = table.answers(is_pos)
-    return np.array([weight @ paid(*costs, predicted), *(weight @ each for each in costs), weight.sum()])
+    return np.array([weight @ paid(*costs, predicted), *(weight @ cost for cost in costs), weight.sum()])
 
 
 # ---------------------------------------------------------------- DaskCostSearch
-
-
-# Parameters that a search in memory does not take over from one on Dask, and attributes that it does.
-_LEFT = ("base", "checkpoint", "callbacks")
-_TAKEN = [
-    "classes_",
-    "class_count_",
-    "null_class_",
-    "pos_label_",
-    "n_features_in_",
-    "feature_names_in_",
-    "refit_time_",
-    "max_sample_weight_",
-]
 
 
 _has_scores = base_has("decision_function", "predict_proba")
@@ -391,16 +380,15 @@ class DaskCostSearch(FittedSearch, ClassifierMixin, MetaEstimatorMixin, BaseEsti
         random_state = None if config.random_state is None else check_random_state(config.random_state)
         models, bases = _planned(seeded_models(config.models, random_state), races=of_rows is None)
         seed = 0 if random_state is None else int(random_state.randint(2**31))
-        data = _with_costs(DaskData(X, y, sample_weight, folds, check_folds(config.cv), seed), of_rows, costs)
+        of_rows, columns = _with_numbers(of_rows, costs)
+        data = DaskData(X, y, sample_weight, folds, check_folds(config.cv), seed, of_rows, columns)
         checksum = config.checkpoint is not None
         engine = DaskEngine(data, *base_kinds(bases), pos_label=config.pos_label, checksum=checksum)
         plan, _, (found, rule, seconds, model) = search_on(engine, config, models, bases, deadline=deadline)
         # All at once, at the end: a fit that fails on its way leaves a search that is not fitted.
         self._publish(found, rule)
-        vars(self).update(engine.published)
-        self.counted_cuts_, self.n_features_in_ = plan.counted, data.n_features
-        if data.feature_names is not None:
-            self.feature_names_in_ = data.feature_names
+        vars(self).update(engine.published | data.features)
+        self.counted_cuts_ = plan.counted
         if model is not None:
             self.best_estimator_, self.refit_time_ = model, seconds
         return self
@@ -420,27 +408,27 @@ class DaskCostSearch(FittedSearch, ClassifierMixin, MetaEstimatorMixin, BaseEsti
             Fitted, with the same results and predictions; its base is the one for data in memory.
         """
         check_is_fitted(self, "trials_")
-        options = {name: value for name, value in self.get_params(deep=False).items() if name not in _LEFT}
-        known = {name: value for name, value in vars(self).items() if name in _TAKEN}
-        bases: Any = {name: base_kind(base).in_memory(base) for name, base, *_ in SearchConfig.of(self).models}
-        return local_search(bases.get(None, bases), self.result_, self._rule, options, **known)
+        config = SearchConfig.of(self)
+        bases: Estimator = {model.name: base_kind(model.base).in_memory(model.base) for model in config.models}
+        known = {name: value for name, value in vars(self).items() if name.endswith("_") and name != "counted_cuts_"}
+        return local_search(config, bases.get(None, bases), self.result_, self._rule, known)
 
-    def _mapped(self, method: str, X: Samples, costs: Mapping[str, Column | float], **shape: Any) -> DaskArray:
-        """Apply a method of the rule to samples and their costs, see `mapped`; by default it gives labels."""
-        rule: Any = self.decision_rule_
-        shape = {"dtype": self.classes_.dtype} | shape
+    @property
+    def _labels(self) -> Labels:
+        return Labels(self.classes_, self.null_class_)
+
+    def _mapped(self, method: str, X: Samples, costs: CostsGiven) -> DaskArray | Array:
+        """Apply a method of the rule that gives labels, or a column for each class, to samples and their costs."""
+        rule = self.decision_rule_
         for name in {"at_most", "wrong_at_most"} & set(costs):
             raise TypeError(f"{name} is of a batch in memory: to_local().predict(X.compute(), {name}=...)")
-        if given_costs(self.metric, costs) is None:
-            return mapped(rule, method, X, **shape)
-        known = rule.row_costs.remembering(costs)
-        missing = known.needs(costs)
-        if missing:
+        if given_costs(self.metric, costs) is not None and (missing := rule.row_costs.needs(costs)):
             raise ValueError(f"fit was given costs that are not given here; give {', '.join(missing)} of these samples")
-        given: Keywords = {name: each for name, each in costs.items() if not isinstance(each, Real)}
-        return mapped(replace(rule, row_costs=known), method, X, given, **shape)
+        if method == "predict":
+            return mapped(rule, method, X, costs, dtype=self.classes_.dtype)
+        return mapped(rule, method, X, costs, dtype=np.float64, n_columns=self.classes_.size)
 
-    def predict(self, X: Samples, **costs: Column | float) -> DaskArray:
+    def predict(self, X: Samples, **costs: Column | float) -> DaskArray | Array:
         """Predict labels with the winner and its threshold.
 
         Parameters
@@ -457,13 +445,8 @@ class DaskCostSearch(FittedSearch, ClassifierMixin, MetaEstimatorMixin, BaseEsti
         """
         return self._mapped("predict", X, costs)
 
-    @property
-    def _n_alike(self) -> int | None:
-        """Number of classes where there are several without a null class, else ``None``."""
-        return self.classes_.size if self.null_class_ is None else None
-
     @available_if(_has_a_threshold)
-    def score_samples(self, X: Samples) -> DaskArray:
+    def score_samples(self, X: Samples) -> DaskArray | Array:
         """Compute the scores that ``best_threshold_`` is for, see `csf.CostSearch.score_samples`.
 
         Parameters
@@ -479,7 +462,7 @@ class DaskCostSearch(FittedSearch, ClassifierMixin, MetaEstimatorMixin, BaseEsti
         return mapped(self.decision_rule_, "score_samples", X, dtype=np.float64)
 
     @available_if(_has_scores)
-    def decision_function(self, X: Samples) -> DaskArray:
+    def decision_function(self, X: Samples) -> DaskArray | Array:
         """Compute score minus threshold, above 0 exactly where the second of ``classes_`` is predicted.
 
         Of several classes each has a score, and the largest one is predicted.
@@ -494,10 +477,10 @@ class DaskCostSearch(FittedSearch, ClassifierMixin, MetaEstimatorMixin, BaseEsti
         dask array of shape (n_samples,)
             Scores; computed when they are asked for.
         """
-        return mapped(self.decision_rule_, "decision_function", X, dtype=np.float64, n_columns=self._n_alike)
+        return mapped(self.decision_rule_, "decision_function", X, dtype=np.float64, n_columns=self._labels.n_alike)
 
     @available_if(base_has("predict_proba"))
-    def predict_proba(self, X: Samples, **costs: Column | float) -> DaskArray:
+    def predict_proba(self, X: Samples, **costs: Column | float) -> DaskArray | Array:
         """Compute class probabilities corrected for the costs, see `csf.CostSearch.predict_proba`.
 
         Parameters
@@ -512,7 +495,7 @@ class DaskCostSearch(FittedSearch, ClassifierMixin, MetaEstimatorMixin, BaseEsti
         dask array of shape (n_samples, n_classes)
             Probabilities in the order of ``classes_``; computed when they are asked for.
         """
-        return self._mapped("predict_proba", X, costs, dtype=np.float64, n_columns=self.classes_.size)
+        return self._mapped("predict_proba", X, costs)
 
     def score(self, X: Samples, y: Column, sample_weight: Column | None = None, **costs: Column | float) -> float:
         """Compute the value of ``metric`` (not the accuracy) on new data, in one pass.
@@ -533,13 +516,12 @@ class DaskCostSearch(FittedSearch, ClassifierMixin, MetaEstimatorMixin, BaseEsti
         float
             The value of the predictions.
         """
-        rule, data = self.decision_rule_, DaskData(X, y, sample_weight, None, 2, 0)
-        if isinstance(rule, MulticlassRule):
-            confusion = confusion_on(rule, data)
-            return float(get_confusion_metric(metric_of(self)).value(confusion / confusion.sum()))
-        if given_costs(self.metric, costs) is None:
-            return get_metric(self.metric).of(profile_of(rule, data))
-        return paid_by(rule, _with_costs(data, rule.row_costs, costs))
+        rule, of_rows = self.decision_rule_, given_costs(self.metric, costs)
+        of_rows, columns = _with_numbers(None if of_rows is None else rule.row_costs, costs)
+        data = DaskData(X, y, sample_weight, costs=of_rows, given=columns)
+        if of_rows is None:
+            return value_of(rule, self._labels, metric_of(self), data)
+        return paid_by(rule, self._labels, data)
 
 
 def _planned(models: list[Model], *, races: bool) -> tuple[list[Model], list[Estimator]]:
@@ -556,9 +538,6 @@ def _planned(models: list[Model], *, races: bool) -> tuple[list[Model], list[Est
     return numbered(planned), bases
 
 
-def _with_costs(data: DaskData, costs: RowCosts | None, given: Mapping[str, Any]) -> DaskData:
-    """Add the costs of the rows to the data, of which numbers are those of all rows."""
-    if costs is None:
-        return data
-    columns = {name: each for name, each in given.items() if not isinstance(each, Real | NoneType)}
-    return replace(data, costs=costs.remembering(given), given=columns)
+def _with_numbers(costs: RowCosts | None, given: CostsGiven) -> tuple[RowCosts | None, dict[str, Samples]]:
+    """Return the costs that know the numbers that were given for all rows, and those that were given as columns."""
+    return (None, {}) if costs is None else (costs.remembering(given), split_costs(given)[1])

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import fields, replace
 from functools import wraps
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from sklearn.base import BaseEstimator, ClassifierMixin
 
 from csf._common.sklearn import options_of
-from csf._common.typing import Estimator, Keywords
-from csf.search.config import SearchConfig
+from csf._common.typing import Estimator, Keywords, Params
+from csf.search.config import SearchConfig, SearchOptions
 from csf.search.estimator import CostSearch
 
 if TYPE_CHECKING:
@@ -52,12 +52,15 @@ class RemoteClassifier(ClassifierMixin, BaseEstimator):
 
 
 def local_search(
-    base: Estimator, found: Any, rule: DecisionRule | None, options: Keywords, **known: object
+    config: SearchConfig, base: Estimator, result: Any, rule: DecisionRule | None, known: Params
 ) -> CostSearch:
-    """Make a fitted search in memory from an engine's outcome; ``known`` are attributes that no outcome has."""
-    search = CostSearch(base, **options)
+    """Make a fitted search in memory from an engine's result; ``known`` are attributes that no result has."""
+    in_memory: Keywords = {"base": base, "checkpoint": None, "callbacks": None}
+    options: Keywords = {option.name: getattr(config, option.name) for option in fields(SearchOptions)} | in_memory
+    options["refit"] = rule is not None
+    search = CostSearch(**options)
     vars(search).update(known)
-    search._publish(replace(found, config=replace(found.config, base=base, checkpoint=None, callbacks=None)), rule)
+    search._publish(replace(result, config=replace(result.config, **in_memory)), rule)
     if rule is not None:
         search.best_estimator_ = rule.estimator
     return search

@@ -679,9 +679,7 @@ def _local(config: SearchConfig, outcome: Outcome, engine: SparkEngine) -> CostS
     names = [type(each).__name__ for each in config.base]
     base = RemoteClassifier(names[0] if len(names) == 1 else "several models")
     base = base if rule is None else type(rule.estimator)()
-    options = {name: getattr(config, name) for name in SHARED.values() if name not in ("checkpoint", "callbacks")}
-    options |= {"param_grid": None, "refit": rule is not None}
-    return local_search(base, found, rule, options, **engine.published)
+    return local_search(config, base, found, rule, engine.published)
 
 
 def _setting(values: dict[Param[Any], Any]) -> dict[str, object]:
