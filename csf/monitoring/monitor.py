@@ -20,13 +20,11 @@ from csf._common.validation import (
     check_path,
     warn_of_order,
 )
-from csf.metrics.confusion import CostMatrix
-from csf.metrics.constraints import share_of
 from csf.monitoring.bets import ENOUGH, asymptotic, effective, log_capital_of, log_opened, of_share, of_terms
 from csf.monitoring.cohorts import HUGE, Cohort, refuse_repeated, row_ids, take_labels
 from csf.monitoring.horizon import log_limits
 from csf.monitoring.records import Recorded
-from csf.monitoring.samples import Added, SampleTerms, check_audit
+from csf.monitoring.samples import Added, WatchedSamples, check_audit
 
 __all__ = [
     "Monitor",
@@ -156,16 +154,16 @@ class Monitor(Recorded):
         self.alpha, self.audit, self.path = check_fraction(alpha, "alpha"), check_audit(audit), path
         check_path(path, "path")
         limits: Any = (self.audit, max_weight, max_cost)
-        self._samples = SampleTerms(search, metric, side, level, name, of, *limits)
+        self._samples = WatchedSamples(search, metric, side, level, name, of, *limits)
         self.name, self.max_weight = self._samples.name, self._samples.max_weight
         self.max_cost = self._samples.max_cost
         self.mature_after, self.unlabelled = mature_after, unlabelled
         self._check_maturity()
         is_exact = self.audit == 1.0 and self.max_weight is None and self._samples.n_labels == 1
-        self._share = share_of(metric) if is_exact and not isinstance(metric, CostMatrix) else None
+        self._share = self._samples.terms.share if is_exact else None
         self.weeks = weeks
         self._check_horizon()
-        self._stakes = _STAKES if self._share else _COST_STAKES if self._samples.by_row else _MORE_STAKES
+        self._stakes = _STAKES if self._share else _COST_STAKES if self._samples.terms.by_row else _MORE_STAKES
         self.alarm: Literal[False] | str = False
         self.n_batches = self._n_counted = 0
         # Samples that each batch counted, with a horizon.
@@ -264,8 +262,8 @@ class Monitor(Recorded):
             f"{self.n_samples} labelled samples in {self.n_batches} batches; evidence {self.capital:.3g} of "
             f"{self.limit:.3g}",
         ]
-        if self._samples.note:
-            lines.append(self._samples.note)
+        if self._samples.terms.note:
+            lines.append(self._samples.terms.note)
         if self._cohorts:
             labelled, rows = (
                 sum(map(size, self._cohorts)) for size in (lambda c: c.labelled.sum(), lambda c: len(c.rows))
@@ -296,7 +294,7 @@ class Monitor(Recorded):
                 "search.prevalence(X) shows whether the share of positives has moved, and search.at_prevalence(share) "
                 "moves the threshold to it (csf predict --prevalence estimate)"
             )
-        if not self._samples.by_label and search.result_.config.tunes:
+        if not hasattr(search, "label_names_") and search.result_.config.tunes:
             ways.append("monitor.retune(X, y) finds another threshold by the samples since then (csf monitor --retune)")
         return "; ".join([*ways, "else train again" if ways else "train again on newer samples"])
 
@@ -620,7 +618,7 @@ class Monitor(Recorded):
                 )
         state = {name: _read(name, content.get(name), getattr(self, name)) for name in _STATE if name != "_cohorts"}
         samples = self._samples
-        widths = samples.classes.size, samples.n_labels, samples.n_costs
+        widths = samples.classes.size, samples.n_labels, samples.terms.n_costs
         state["_cohorts"] = _read_cohorts(content.get("_cohorts"), *widths)
         wrong = [name for name, value in state.items() if value is None]
         if wrong or [len(state[name]) for name in ("_starts", "_values")] != [self._stakes.size, len(state["_names"])]:

@@ -2,28 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from csf._common.messages import did_you_mean, warn
+from csf._common.messages import warn
 from csf._common.typing import Array, BoolArray, IntArray
 from csf._common.validation import are_missing, as_array, check_number, check_share, floats, in_named_order, label_array
-from csf.metrics.binary import MeanCost
-from csf.metrics.registry import LabelMetric
-from csf.metrics.row_costs import COSTS, OUTCOMES, CostTable, RowCosts
 from csf.monitoring.bets import TermHistogram
 from csf.monitoring.cohorts import NO_LABEL, Cohort, RowId
-from csf.monitoring.terms import AmountTerms, PairTerms, Parts, pair_terms
+from csf.monitoring.terms import HEAVIER, Given, Watchable, WatchedRows, row_terms
+
+if TYPE_CHECKING:
+    from csf.search import CostSearch
 
 Rows: TypeAlias = ArrayLike | None
-# Samples and costs of rows, as `Monitor.update` takes them.
-Given: TypeAlias = Mapping[str, Any]
-# Where nothing else is said, later weights and costs may be so many times as large as those of `fit`.
-_HEAVIER = 2.0
 # So many samples without a negative prediction are no chance.
 _ONE_SIDED = 200
 
@@ -48,13 +43,13 @@ class Added:
         return np.concatenate([counts, products, self.histogram])
 
 
-class SampleTerms:
-    """Terms of the samples of a monitor, see `Monitor` for the parameters."""
+class WatchedSamples:
+    """Samples of a monitor, and what they add; see `Monitor` for the parameters."""
 
     def __init__(
         self,
-        search: Any,
-        metric: Any,
+        search: CostSearch,
+        metric: Watchable,
         side: str,
         level: float,
         name: str | None,
@@ -63,29 +58,40 @@ class SampleTerms:
         max_weight: float | None,
         max_cost: float | None,
     ) -> None:
-        self.search, self.metric, self.side, self.level, self.audit = search, metric, side, level, audit
+        self.search, self.side, self.level, self.audit = search, side, level, audit
         self.name = metric.name if name is None else name
-        self.by_row, self._of_labels = isinstance(metric, RowCosts), isinstance(metric, LabelMetric)
-        # Of several labels a row has each one, or not. Without a positive class all labels of a row count.
-        self.by_label = search.result_.kind == "shared_threshold"
-        self.classes = np.arange(2) if self.by_label else search.classes_
-        self.n_labels = len(search.label_names_) if self.by_label and of is None else 1
-        null, codes = 0 if self.by_label else search.null_class_, np.arange(self.classes.size)
-        self._negative = None if null is None else self.classes.tolist().index(null)
-        self._is_positive = codes != self._negative if of is None else codes == of
-        # No row with several labels is predicted positive, or not.
-        self._is_alert = self._is_positive | (self.n_labels > 1)
         if max_weight is None and search.max_sample_weight_ is not None:
-            max_weight = _HEAVIER * search.max_sample_weight_
+            max_weight = HEAVIER * search.max_sample_weight_
         # A bet on weighted samples is one on bounded terms if their bound is fixed before they are seen.
         self.max_weight = None if max_weight is None else check_number(max_weight, "max_weight", positive=True)
-        self.max_cost = None if max_cost is None else check_number(max_cost, "max_cost", positive=True)
-        self._check_options()
-        # Terms by true and predicted class, where they are such.
-        self._pairs: Array | None = None
-        self._terms = self._make_terms(of)
-        self.histogram = self._make_histogram()
+        self.rows = self._watched_rows(of, max_cost)
+        self.classes, self.n_labels, self._is_alert = self.rows.classes, self.rows.n_labels, self.rows.is_alert
+        self.terms = row_terms(metric, self.rows)
+        self.max_cost = self.terms.max_cost
+        self.histogram = TermHistogram(self.terms.fixed, self.terms.per_cost, self.max_weight, self.terms.largest)
         self.largest = self._largest_gain()
+
+    def _watched_rows(self, of: int | None, max_cost: float | None) -> WatchedRows:
+        """Describe the rows; raise a ValueError for an audit of rows with several labels."""
+        # Of labels that share a threshold a row has each one, or not.
+        names = getattr(self.search, "label_names_", ())
+        classes, null = (np.arange(2), 0) if len(names) else (self.search.classes_, self.search.null_class_)
+        rows = WatchedRows(
+            search=self.search,
+            demand=self.demand,
+            classes=classes,
+            negative=None if null is None else classes.tolist().index(null),
+            of=of,
+            n_labels=len(names) if len(names) and of is None else 1,
+            audit=self.audit,
+            max_cost=None if max_cost is None else check_number(max_cost, "max_cost", positive=True),
+        )
+        if rows.n_labels > 1 and self.audit != 1.0:
+            raise ValueError(
+                f"audit={self.audit:g} is for predictions of one label, and {self.name} is of all labels of a row. "
+                "Label whole rows, or watch each label, such as monitor('f1 >= 0.5', audit=0.1)"
+            )
+        return rows
 
     @property
     def demand(self) -> str:
@@ -93,77 +99,6 @@ class SampleTerms:
         return f"{self.name} {self.side} {self.level:.4g}"
 
     # ---------------------------------------------------------------- terms
-
-    def _check_options(self) -> None:
-        """Raise a ValueError for options that do not fit the metric."""
-        if self.max_cost is not None and not (self.by_row or isinstance(self.metric, MeanCost)):
-            raise ValueError(
-                "max_cost= is for a monitor of csf.metrics.MeanCost or of costs of rows, but this monitor watches "
-                f"{self.demand}. Leave it out"
-            )
-        if self.n_labels > 1 and self.audit != 1.0:
-            raise ValueError(
-                f"audit={self.audit:g} is for predictions of one label, and {self.name} is of all labels of a row. "
-                "Label whole rows, or watch each label, such as monitor('f1 >= 0.5', audit=0.1)"
-            )
-
-    def _make_terms(self, of: int | None) -> PairTerms | AmountTerms:
-        """Make the terms of kinds of samples; keep those by pairs of classes."""
-        metric = self.metric
-        if self.by_row:
-            store = self.search.result_.store
-            if self.max_cost is None:
-                self.max_cost = _HEAVIER * float(np.max(store.answers))
-            negative, positive = (store.fixed @ store.copies)[:2]
-            # With the cheaper answer of what is met, savings would be no ratio of sums.
-            self._reference = int(positive < negative and metric.measure == "savings")
-            return AmountTerms(per_gain=metric.measure == "savings", gains=metric.measure != "cost")
-        if self._of_labels and metric.empty is not None:
-            return AmountTerms(per_gain=True, loses=False)
-        one = metric.of_one if self._of_labels else metric
-        self._pairs = pairs = pair_terms(one, self.classes, self._negative, of)
-        if self.max_cost is not None:
-            return AmountTerms(per_gain=False, loses=False)
-        return PairTerms(pairs * np.where(self._is_alert, 1.0, self._unseen)[:, None], self.n_labels)
-
-    def _split(self, truth: IntArray, pred: IntArray, costs: Array) -> Parts:
-        """Split samples into kinds."""
-        if isinstance(self._terms, PairTerms):
-            return self._terms.split(truth, pred)
-        if self._of_labels:
-            score = self.metric.of_samples(truth > 0, pred > 0)
-            return self._terms.split(np.ones_like(score), 1.0 - score)
-        if self._pairs is not None:
-            paid = np.where(np.isnan(costs), self._pairs[truth, pred, 0], costs)[:, 0]
-            return self._terms.split(paid, np.zeros_like(paid))
-        answers = CostTable(*costs.T).answers(self._is_positive[truth[:, 0]])
-        paid = np.where(self._is_positive[pred[:, 0]], answers[1], answers[0])
-        return self._terms.split(answers[self._reference] * (self.metric.measure != "cost"), paid)
-
-    @property
-    def note(self) -> str | None:
-        """What there is to know of the metric beside its name."""
-        if not self.by_row or self.metric.measure != "savings":
-            return None
-        answer = self.classes[self._is_positive == bool(self._reference)].tolist()[0]
-        return f"savings are those against the answer {answer!r} to all rows, the cheaper one in fit"
-
-    @property
-    def _unseen(self) -> float:
-        """Return for how many samples each one stands that is labelled and not predicted positive."""
-        return 1.0 / self.audit if self.audit else 0.0
-
-    def _make_histogram(self) -> TermHistogram:
-        """Make a histogram with a place for each kind, or cost, that samples can have."""
-        terms, largest = self._terms, self.max_cost
-        if isinstance(terms, AmountTerms) and largest is None:  # a mean of values up to 1
-            largest = 1.0
-        # Where terms are by pairs, the predicted class says for how many samples one stands.
-        self._n_kinds = 0 if isinstance(terms, PairTerms) or self.audit == 1.0 else len(terms.fixed)
-        copies = [1.0, self._unseen] if self._n_kinds else [1.0]
-        fixed, per_cost = (np.vstack([times * each for times in copies]) for each in (terms.fixed, terms.per_cost))
-        self._fixed, self._per_cost = fixed, per_cost
-        return TermHistogram(fixed, per_cost, self.max_weight, largest)
 
     def _largest_gain(self) -> float:
         """Return the largest amount that a sample can add where the level is kept."""
@@ -188,17 +123,18 @@ class SampleTerms:
     @property
     def has_negative(self) -> bool:
         """True where some class is the negative one."""
-        return not self._is_positive.all()
+        return not self.rows.is_positive.all()
 
     @property
     def _counts_negatives(self) -> bool:
         """True where samples that are not predicted positive count."""
-        return self._pairs is None or bool(self._pairs[:, ~self._is_alert].any())
+        return self.terms.pairs is None or bool(self.terms.pairs[:, ~self._is_alert].any())
 
     @property
     def _needs_no_labels(self) -> bool:
         """True where predictions alone count."""
-        return self._pairs is not None and bool((self._pairs == self._pairs[:1]).all())
+        pairs = self.terms.pairs
+        return pairs is not None and bool((pairs == pairs[:1]).all())
 
     # ---------------------------------------------------------------- samples with a label
 
@@ -211,7 +147,7 @@ class SampleTerms:
         if truth.shape != pred.shape:
             raise ValueError(f"y and y_pred must be of one length, got shapes {truth.shape} and {pred.shape}")
         known = np.asarray(~are_missing(truth).any(axis=1))
-        costs = self._row_costs(given, known.size)
+        costs = self.terms.costs_of(given, known.size, self.demand)
         weight, known = self._weights(sample_weight, known)
         if cost is not None:
             costs = np.full((known.size, 1), np.nan)
@@ -222,21 +158,21 @@ class SampleTerms:
     def terms_of(self, truth: IntArray, pred: IntArray, costs: Array, weight: Array) -> Added:
         """Compute what samples add whose classes, (n, n_labels), costs, (n, n_costs), and weights are known."""
         alert = self._is_alert[pred[:, 0]]
-        kinds, parts, cost = self._split(truth, pred, costs)
-        kinds = kinds + self._n_kinds * ~alert[:, None]
+        kinds, parts, cost = self.terms.split(truth, pred, costs)
         if self.max_cost is not None:
             self._up_to_largest(cost)
-        terms = self._fixed[kinds] + cost[:, None, None] * self._per_cost[kinds]
+        terms = self.terms.fixed[kinds] + cost[:, None, None] * self.terms.per_cost[kinds]
         top, bottom = weight * np.einsum("nm,nmk->kn", parts, terms)
-        if not self.by_row and self.max_cost is None:
+        if self.terms.takes_cost and self.max_cost is None:
             top = np.where(np.isnan(costs[:, 0]), top, costs[:, 0] * bottom)
         return Added(top, bottom, truth, pred, alert, self.histogram.count(kinds, parts, weight, cost))
 
-    def _labels(self, values: Any, what: str) -> Array:
+    def _labels(self, values: ArrayLike, what: str) -> Array:
         """Return labels of rows, (n, n_labels); one label a row may be one-dimensional."""
         if what == "y" and isinstance(values, np.ma.MaskedArray):  # what is below a mask is not known
             values = np.ma.filled(values.astype(object), np.nan)
-        values = in_named_order(values, self.search.label_names_ if self.n_labels > 1 else (), what)
+        names = self.search.label_names_.tolist() if self.n_labels > 1 else ()
+        values = in_named_order(values, names, what)
         # Only labels may still be missing.
         labels = label_array(values, what) if what == "y_pred" else as_array(values, what)
         labels = labels[:, None] if labels.ndim == 1 and self.n_labels == 1 else labels
@@ -270,26 +206,8 @@ class SampleTerms:
             )
         return weight[known], known
 
-    def _row_costs(self, given: Given, n_rows: int) -> Array:
-        """Return the costs of the four outcomes in each row, (n, 4); NaN of the shape (n, 1) for other metrics."""
-        if self.by_row:
-            table = self.metric.table(n_rows=n_rows, **given)
-            return np.column_stack([getattr(table, name) for name in OUTCOMES])
-        odd, known = next((name for name, each in given.items() if each is not None), None), ("X", *COSTS)
-        if odd is not None:
-            error, hint = (
-                (ValueError, ". Leave it out")
-                if odd in known
-                else (TypeError, did_you_mean(odd, ("sample_weight", "cost", *known)))
-            )
-            raise error(
-                f"{odd}= cannot be given: {', '.join(known)} are for costs of rows, csf.metrics.RowCosts, and this "
-                f"monitor watches {self.demand}{hint}"
-            )
-        return np.full((n_rows, 1), np.nan)
-
     def _costs(self, cost: ArrayLike, known: BoolArray) -> Array:
-        if not isinstance(self.metric, MeanCost):
+        if not self.terms.takes_cost:
             raise ValueError(
                 f"cost= is for a monitor of csf.metrics.MeanCost, but this monitor watches {self.demand}. Leave it out"
             )
@@ -311,11 +229,6 @@ class SampleTerms:
 
     # ---------------------------------------------------------------- samples that wait for one
 
-    @property
-    def n_costs(self) -> int:
-        """Number of costs of a sample."""
-        return len(OUTCOMES) if self.by_row else 1
-
     def decided(self, rows: list[RowId], y_pred: ArrayLike, sample_weight: ArrayLike | None, given: Given) -> Cohort:
         """Check decisions; return a cohort, still without a name, of the rows whose labels will come."""
         if self._needs_no_labels:
@@ -323,7 +236,7 @@ class SampleTerms:
                 f"{self.name} needs no labels to wait for: give update(None, y_pred) (csf monitor without --id)"
             )
         codes, weight = self._positions(self._labels(y_pred, "y_pred"), "y_pred"), None
-        costs = self._row_costs(given, len(codes))
+        costs = self.terms.costs_of(given, len(codes), self.demand)
         if sample_weight is not None or self.search.max_sample_weight_ is not None:
             self._weights(sample_weight, np.ones(len(codes), dtype=bool))
             weight = np.ones(len(codes)) if sample_weight is None else floats(sample_weight, "sample_weight")
@@ -341,14 +254,14 @@ class SampleTerms:
         codes[known] = self._positions(truth[known], "y")
         if cost is not None:
             costs[known, 0] = self._costs(cost, known)
-        return codes, None if self.by_row else costs
+        return codes, None if self.terms.by_row else costs
 
     def completed(self, cohort: Cohort, negative: bool) -> Added:
         """Compute what a batch that waited adds.
 
         Samples without a label are negative, or left out. Those without a cost have the one of their cell.
         """
-        others = np.flatnonzero(~self._is_positive)
+        others = np.flatnonzero(~self.rows.is_positive)
         y = np.where(cohort.y == NO_LABEL, others[0] if negative else NO_LABEL, cohort.y)
         weight = np.ones(len(y)) if cohort.weight is None else cohort.weight
         kept = (y != NO_LABEL).all(axis=1) & (weight > 0.0)
@@ -360,7 +273,7 @@ class SampleTerms:
         """Raise a ValueError where labels are probably those of alerts alone; ``counted`` are all and not alerts."""
         n, alert = counted[0] + len(y_pred), self._is_alert
         # Where costs of rows decide, all of them may be positive.
-        of_pairs = self._pairs is not None and self._counts_negatives and not self._needs_no_labels
+        of_pairs = self.terms.pairs is not None and self._counts_negatives and not self._needs_no_labels
         if alert.all() or self.audit == 0.0 or n < _ONE_SIDED or not of_pairs:
             return
         if not counted[1] and alert[y_pred[:, 0]].all():
@@ -371,7 +284,7 @@ class SampleTerms:
             )
 
 
-def check_audit(audit: Any) -> float:
+def check_audit(audit: float) -> float:
     """Check the share of samples that are not predicted positive and have labels."""
     return 0.0 if not isinstance(audit, bool) and audit == 0 else check_share(audit, "audit")
 

@@ -11,7 +11,7 @@ from sklearn.metrics import accuracy_score, f1_score, precision_score, recall_sc
 from csf import CostSearch
 from csf.metrics import Column, Constraint, CostMatrix, MeanCost, Recall, RowCosts
 from csf.monitoring.bets import TermHistogram
-from csf.monitoring.terms import AmountTerms
+from csf.monitoring.terms import amounts_by_kind, amounts_in_parts
 
 QUICK = {"n_trials": 1, "param_grid": None, "cv": 2, "random_state": 0}
 CLASSES = np.array(["calm", "spam", "urgent"])
@@ -263,15 +263,15 @@ def test_costs_are_for_costs_of_rows(rows, costly):
 )
 def test_rows_in_parts_keep_their_sums_and_win_no_more(measure, reference, rows, value):
     truth, pred, *four = (np.array(each) for each in zip(*rows))
-    terms, (fn, fp, tp, tn) = AmountTerms(per_gain=measure == "savings"), four
+    (fixed, per_cost), (fn, fp, tp, tn) = amounts_by_kind(per_gain=measure == "savings"), four
     negative, positive = np.where(truth, fn, tn), np.where(truth, tp, fp)
     paid, first = np.where(pred, positive, negative), (negative, positive)[reference]
     gain = {"savings": first, "cost": np.zeros_like(paid), "benefit": negative}[measure]
-    kinds, parts, cost = terms.split(gain, paid)
+    kinds, parts, cost = amounts_in_parts(gain, paid)
     top = {"savings": first - paid, "cost": -paid, "benefit": negative - paid}[measure]
     bottom = first if measure == "savings" else np.ones_like(paid)
     np.testing.assert_allclose(parts.sum(axis=1), 1.0)
-    histogram = TermHistogram(terms.fixed, terms.per_cost, None, 50.0)
+    histogram = TermHistogram(fixed, per_cost, None, 50.0)
     counts = histogram.count(kinds, parts, np.ones(len(rows)), cost)
     np.testing.assert_allclose(counts @ histogram.places, [top.sum(), bottom.sum()], atol=1e-8)
     gains, possible = top - value * bottom, histogram.places @ [1.0, -value]
