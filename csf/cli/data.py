@@ -20,6 +20,7 @@ from sklearn.datasets import load_svmlight_file
 from sklearn.utils import Bunch
 
 from csf._common.dtypes import is_integer
+from csf._common.dtypes import is_number as is_numeric
 from csf._common.files import read_arrays, reading
 from csf._common.messages import did_you_mean
 from csf._common.typing import Array, BoolArray, Estimator, Label, Samples, Values
@@ -130,6 +131,11 @@ class FeatureColumns:
         """True where features are columns of a frame."""
         return self.kind == "frame"
 
+    @property
+    def is_sparse(self) -> bool:
+        """True where they are columns of a sparse matrix."""
+        return self.kind == "sparse"
+
     @classmethod
     def of(cls, X: Samples, *, zero_based: bool = False) -> Self:
         """Describe the features of an array or a sparse matrix.
@@ -213,7 +219,7 @@ def matched(X: Samples, features: FeatureColumns, source: str) -> Samples:
         raise CliError(f"the model takes a table with named columns (CSV, ...); {source} has none")
     if X.shape[1] != features.n_features:
         raise CliError(f"the model takes {features.n_features} features; {source} has {X.shape[1]}")
-    if features.kind == "sparse":
+    if features.is_sparse:
         return sparse.csr_matrix(X)
     return densified(X, source)
 
@@ -321,7 +327,7 @@ def binary_target(values: Array, positive: str | None = None) -> tuple[Array, La
     if classes.size < 2:
         raise CliError(f"the target has one value only ({classes[0]}); positives and negatives are needed")
     if positive is None:
-        if classes.size == 2 and classes.dtype.kind in "biuf" and classes[1] == 1 and classes[0] in (0, -1):
+        if classes.size == 2 and is_numeric(classes) and classes[1] == 1 and classes[0] in (0, -1):
             return values, classes[1].item()
         alike = "" if classes.size == 2 else "search all classes by a metric such as --metric f1_macro, or "
         raise CliError(f"{alike}name the positive class with --positive; the target has {_listed(classes, counts)}")
@@ -688,7 +694,7 @@ class _SourceReaders(NamedTuple):
     """Readers of one kind of source: with its labels, and for a trained model."""
 
     labelled: Callable[[str, ReadOptions], Dataset]
-    samples: Callable[[str, FeatureColumns, TableFormat], Any]
+    samples: Callable[[str, FeatureColumns, TableFormat], Samples]
 
 
 def _without_labels(load: Callable[[str], Samples]) -> Callable[[str, FeatureColumns, TableFormat], Samples]:

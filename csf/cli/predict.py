@@ -30,7 +30,7 @@ from csf.cli.columns import written
 from csf.cli.data import FeatureColumns, id_key, read_ids, read_labels, read_samples, read_weights
 from csf.cli.problem import check_figure, check_output
 from csf.cli.tables import CliError, TableFormat, require
-from csf.metrics import RowCosts
+from csf.metrics.row_costs import row_costs
 from csf.monitoring import MonitorGroup
 from csf.monitoring.monitor import retuned
 from csf.plots.words import metric_name, worth_in_words
@@ -495,9 +495,8 @@ def run_monitor(options: Namespace, say: Callable[..., Any]) -> int:
         # The same rows under the same name are counted once.
         batch = {"name": os.path.basename(options.data) if options.name is None else options.name}
         X = read_samples(options.data, features, form)
-        batch |= {"sample_weight": weight} | (
-            {"X": X} if isinstance(getattr(monitor, "metric", None), RowCosts) else {}
-        )
+        has_costs = row_costs(getattr(monitor, "metric", None)) is not None
+        batch |= {"sample_weight": weight} | ({"X": X} if has_costs else {})
         if options.id is None:
             monitor.update(y, search.predict(X), **batch)
         else:

@@ -44,7 +44,7 @@ from csf.cli.data import Dataset, FeatureColumns, ReadOptions, densified, read_d
 from csf.cli.tables import CliError, require
 from csf.data.folds import Task, enough_splits, group_folds, resolve_splits
 from csf.data.responses import response_method
-from csf.metrics import ConfusionMetric, Incomplete, Review, get_confusion_metric, get_metric
+from csf.metrics import ConfusionMetric, Incomplete, Metric, Review, get_confusion_metric, get_metric
 from csf.metrics.profile import ErrorProfile
 from csf.metrics.registry import MetricLike, constraint_of_truth
 from csf.metrics.row_costs import OUTCOMES, Column, RowCosts, row_costs
@@ -65,6 +65,8 @@ from csf.trainers import seeded
 if TYPE_CHECKING:
     from csf.metrics.constraints import Constraint
 
+# Values of parameters, by their names.
+Grid: TypeAlias = dict[str, list[object]]
 # Name of the classifier's step in the pipelines.
 CLASSIFIER = "classifier"
 
@@ -115,7 +117,7 @@ def make_base(name: str, features: FeatureColumns) -> Pipeline:
     if features.named:
         return Pipeline([("prepare", _columns(features, linear, takes_sparse(name))), (CLASSIFIER, classifier)])
     if linear:
-        scaler = MaxAbsScaler() if features.kind == "sparse" else StandardScaler()
+        scaler = MaxAbsScaler() if features.is_sparse else StandardScaler()
         return Pipeline([("scale", scaler), (CLASSIFIER, classifier)])
     return Pipeline([(CLASSIFIER, classifier)])
 
@@ -132,10 +134,10 @@ def _columns(features, linear, sparse_output):
     )
 
 
-def parse_grid(texts: Sequence[str], base: Pipeline) -> dict[str, list[Any]]:
+def parse_grid(texts: Sequence[str], base: Pipeline) -> Grid:
     """Parse a grid of pipeline parameters such as ``"C=0.1,1,10"``; values are Python literals, or strings."""
     known = base.named_steps[CLASSIFIER].get_params()
-    grid = {}
+    grid: Grid = {}
     for text in texts:
         name, equals, values = text.partition("=")
         name = name.strip()
@@ -191,9 +193,9 @@ class Setup:
     config: SearchConfig
     # Where it is empty, searches choose the C of linear bases, and so does the exact threshold, which has to be the
     # same but for the costs.
-    grid: dict[str, list[Any]]
-    # A ConfusionMetric of several classes, else a Metric.
-    metric: Any
+    grid: Grid
+    # A ConfusionMetric of several classes, costs of rows, else a Metric.
+    metric: Metric | ConfusionMetric | RowCosts
     constraint: Constraint | None
     splits: list[tuple[IntArray, IntArray]]
     classes: Sequence[Label] = (0, 1)
@@ -215,18 +217,18 @@ class Setup:
             return [clone(base) for base in bases.values()]
         return [clone(bases).set_params(**setting) for setting in ParameterGrid(self.grid)]
 
+    def value_of(self, codes: IntArray, decided: IntArray, weight: Array | None) -> float:
+        """Compute the metric of predictions; of two classes, code 1 is the positive one."""
+        n_classes = len(self.classes)
+        if n_classes > 2:
+            return float(get_confusion_metric(self.metric).value(confusion_of(codes, decided, n_classes, weight)))
+        # Parameters of what knows no costs are chosen by the accuracy.
+        metric = get_metric(self.metric if row_costs(self.metric) is None else "accuracy")
+        return metric.of(ErrorProfile.from_masks(codes == 1, decided == 1, sample_weight=weight))
+
     def weight_params(self, weight: Array | None) -> Params:
         """Return the arguments of the base's ``fit`` that carry the sample weights; none without weights."""
         return {} if weight is None else {f"{CLASSIFIER}__sample_weight": weight}
-
-
-def value_of(metric: Any, codes: IntArray, decided: IntArray, n_classes: int, weight: Array | None) -> float:
-    """Compute the metric of predictions; of two classes, code 1 is the positive one."""
-    if row_costs(metric) is not None:  # parameters of what knows no costs are chosen by it
-        metric = get_metric("accuracy")
-    if isinstance(metric, ConfusionMetric):
-        return float(metric.value(confusion_of(codes, decided, n_classes, weight)))
-    return metric.of(ErrorProfile.from_masks(codes == 1, decided == 1, sample_weight=weight))
 
 
 def fit_plain(setup: Setup, X: Samples, y: IntArray, weight: Array | None) -> Estimator:
@@ -285,7 +287,7 @@ def fit_tuned(setup: Setup, X: Samples, y: IntArray, weight: Array | None) -> Es
     """Fit scikit-learn's TunedThresholdClassifierCV, whose threshold is a mean over folds at 100 thresholds."""
     if weight is not None:
         raise NotApplicable("its scorer gets no sample weights without metadata routing")
-    scorer = make_scorer(setup.metric.score, pos_label=1)
+    scorer = make_scorer(get_metric(setup.metric).score, pos_label=1)
     config = setup.config
     options = {"scoring": scorer, "cv": setup.splits, "n_jobs": config.n_jobs, "random_state": config.random_state}
     fitted = [TunedThresholdClassifierCV(base, **options).fit(X, y) for base in setup.bases()]
@@ -320,7 +322,7 @@ def _held_out_value(setup, base, X, y, weight):
         predicted.append(model.predict(safe_indexing(X, test)))
         weights.append(None if weight is None else weight[test])
     pooled = None if weight is None else np.concatenate(weights)
-    return value_of(setup.metric, np.concatenate(truth), np.concatenate(predicted), len(setup.classes), pooled)
+    return setup.value_of(np.concatenate(truth), np.concatenate(predicted), pooled)
 
 
 # ---------------------------------------------------------------- data, base and metric of one command
@@ -348,9 +350,9 @@ class CommandProblem:
 
     data: Dataset
     base: Pipeline | dict[str, Pipeline]
-    grid: dict[str, list[Any]]
-    # A ConfusionMetric of several classes, else a Metric.
-    metric: Any
+    grid: Grid
+    # A ConfusionMetric of several classes, costs of rows, else a Metric.
+    metric: Metric | ConfusionMetric | RowCosts
     constraint: Constraint | None
     options: Namespace
     # What the search makes of the classes, and what it is asked.
@@ -455,8 +457,8 @@ class CommandProblem:
 
     def study(self, strategy: str) -> MulticlassStudy:
         """Make the study of several classes; raise a ValueError for a strategy that has none."""
-        assert isinstance(self.metric, ConfusionMetric), "of several classes"
-        return MulticlassStudy(self.metric, strategy, shares=self._shares(), n_trials=self.options.n_trials)
+        metric = get_confusion_metric(self.metric)
+        return MulticlassStudy(metric, strategy, shares=self._shares(), n_trials=self.options.n_trials)
 
     def _shares(self):
         totals = np.bincount(self.data.labels.encode(self.data.y), self.data.sample_weight)
@@ -479,7 +481,7 @@ class CommandProblem:
 
 def make_search(setup: Setup, **extra: Any) -> CostSearch:
     """Make the cost search of a command, not fitted; ``extra`` overrides its options."""
-    given = {"metric": setup.metric, "constraint": setup.constraint, "cv": setup.splits}
+    given: Keywords = {"metric": setup.metric, "constraint": setup.constraint, "cv": setup.splits}
     return CostSearch(**vars(setup.config) | given | extra)
 
 

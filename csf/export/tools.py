@@ -114,12 +114,12 @@ def to_onnx(search: CostSearch) -> Any:
     except ImportError as error:
         raise ImportError("to_onnx needs onnx: pip install onnx; linear_rule needs nothing") from error
     labels = np.array([rule.negative, rule.positive])
-    kinds = {"i": np.int64, "u": np.int64, "b": np.int64, "f": np.float64, "U": np.str_}
-    if labels.dtype.kind not in kinds:
+    kinds = dict.fromkeys("iub", (np.int64, TensorProto.INT64))
+    kinds |= {"f": (np.float64, TensorProto.DOUBLE), "U": (object, TensorProto.STRING)}
+    known = kinds.get(labels.dtype.kind)
+    if known is None:
         raise TypeError(f"ONNX has no labels such as {rule.positive!r}; fit the search on numbers or strings")
-    typed = labels.astype(kinds[labels.dtype.kind])
-    if typed.dtype.kind == "U":
-        typed = typed.astype(object)
+    typed, kind = labels.astype(known[0]), known[1]
     constants = {
         "coef": rule.coef[:, None],
         "intercept": np.array([rule.intercept]),
@@ -136,7 +136,6 @@ def to_onnx(search: CostSearch) -> Any:
         helper.make_node("GreaterOrEqual", ["value", "threshold"], ["found"]),
         helper.make_node("Where", ["found", "positive", "negative"], ["label"]),
     ]
-    kind = {"i": TensorProto.INT64, "f": TensorProto.DOUBLE}.get(typed.dtype.kind, TensorProto.STRING)
     graph = helper.make_graph(
         nodes,
         "csf",

@@ -12,7 +12,7 @@ import numpy as np
 from csf._common.typing import Keywords, Label, Params
 from csf.evaluate.choices import influence, outcomes
 from csf.metrics import get_constraint
-from csf.metrics.confusion import CostMatrix
+from csf.metrics.confusion import cost_matrix_of
 from csf.metrics.constraints import ANSWERS
 from csf.metrics.registry import aim_of, metric_of
 from csf.plots.cone import ConeDisplay
@@ -401,8 +401,8 @@ def _class_tables(search: CostSearch) -> list[Table]:
 
 def _same_class(search: CostSearch, held: HeldOut | None) -> SameAnswer:
     """Return the best class to predict for all samples, where errors have costs: of rates it is mostly 0."""
-    metric = search.result_.read_metric(metric_of(search))
-    if not isinstance(metric, CostMatrix) or search.constraint is not None:
+    metric = cost_matrix_of(search.result_.read_metric(metric_of(search)))
+    if metric is None or search.constraint is not None:
         return NO_ANSWER
     classes = search.classes_.tolist()
     counts = search.class_count_ if held is None else np.array([np.sum(held.y == label) for label in classes])
