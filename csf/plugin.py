@@ -36,7 +36,7 @@ from csf.metrics.profile import ErrorProfile
 from csf.metrics.registry import aim, for_classes, positive_class
 from csf.search.config import SearchConfig, SearchEffort, check_base
 from csf.search.planning import plan_in_memory, run_search
-from csf.search.problems.base import FittedBase
+from csf.search.problems.base import FittedBase, record_of
 from csf.search.problems.binary import (
     THRESHOLD,
     BinaryProblem,
@@ -51,7 +51,6 @@ from csf.search.problems.multiclass import (
     ruled,
 )
 from csf.search.problems.prevalence import violation_of
-from csf.search.problems.results import SearchRecord
 from csf.thresholding.class_choice import TUNED
 from csf.thresholding.consistent import (
     BisectionResult,
@@ -87,9 +86,8 @@ __all__ = [
 
 def plain_plan(plan: MemoryPlan, methods: Sequence[str]) -> MemoryPlan:
     """Return a plan whose trainings get the user's weights where bases take them, with scores of the first method."""
-    # Nothing is trained on the splits where the base is fitted already.
-    splits = [] if isinstance(plan.bases[0], FrozenEstimator) else plan.splits
-    return replace(plan, setup=replace(plan.setup, channel_of=plain_channel, methods=methods), splits=splits)
+    setup = replace(plan.setup, channel_of=plain_channel, methods=methods)
+    return replace(plan, setup=setup, trained=not isinstance(plan.bases[0], FrozenEstimator))
 
 
 def plain_channel(base: Estimator) -> CostChannel:
@@ -125,7 +123,7 @@ class ThresholdProblem(BinaryProblem):
         """Calibrate the scores of each setting and choose its threshold; return the result of the best setting."""
         calibrators = {row.key: self._calibrated(config, store, row) for row in list(store)}
         best = min(store, key=attrgetter("rank"))
-        searched = SearchRecord.of_plan(plan, config, store, stopped)
+        searched = record_of(plan, config, store, stopped)
         parts = np.split(best.score, np.cumsum([fold.test.size for fold in plan.folds])[:-1])
         held_out = [(fold, part) for fold, part in zip(plan.folds, parts) if fold.holds_out_both]
         return ThresholdResult(
@@ -181,7 +179,7 @@ class RuleProblem(MulticlassProblem):
 
     def conclude(self, config: SearchConfig, plan: MemoryPlan, store: Any, stopped: str | None) -> MulticlassResult:
         """Return the result of the setting whose tuned rule is best."""
-        searched = SearchRecord.of_plan(plan, config, store, stopped)
+        searched = record_of(plan, config, store, stopped)
         tuned = {(trial.setting, trial.number): self.metric.value(np.array(trial.tuned)) for trial in searched.trials}
         best = Candidate(max((row.key for row in store), key=tuned.__getitem__), TUNED)
         return ruled(MulticlassResult(**searched.shared, candidate=best, only=best))

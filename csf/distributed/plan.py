@@ -190,7 +190,7 @@ def _raced(plan: EnginePlan, config: SearchConfig, problem: Problem) -> EnginePl
     rows: Any = {"engine": sample, "totals": sample.totals(), "entries": sample.entries(), "sample": None}
     quick = replace(plan, counted=[], **rows).with_studies(alone, problem)
     trainer = quick.trainer(alone, problem)
-    race = quick.race(alone, problem, trainer.store)
+    race = problem.race(alone, quick, trainer.store)
     assert isinstance(race, Race), "a sample collects its scores"
     if SearchLoop(quick.studies, trainer, raise_errors=config.error_score == "raise", race=race).run():
         raise KeyboardInterrupt

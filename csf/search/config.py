@@ -621,6 +621,18 @@ class SearchConfig(SearchOptions):
         return isinstance(self.cv, str) and self.cv == "oob"
 
     @property
+    def is_prefit(self) -> bool:
+        """True where bases are used as they are: frozen ones, or any with ``cv="prefit"``."""
+        frozen = {isinstance(model.base, FrozenEstimator) for model in self.models}
+        given = isinstance(self.cv, str) and self.cv == "prefit"
+        if len(frozen) > 1 and not given:
+            raise ValueError(
+                "base mixes fitted models (FrozenEstimator) with unfitted ones. Comparing them on samples that some "
+                "have seen would be unfair; give models of one kind, or fit the others and use cv='prefit'"
+            )
+        return given or frozen == {True}
+
+    @property
     def splits_are_given(self) -> bool:
         """True where ``cv`` is a list of splits."""
         return isinstance(self.cv, Iterable) and not isinstance(self.cv, str) and not hasattr(self.cv, "split")
@@ -681,7 +693,7 @@ class SearchConfig(SearchOptions):
                 f"calibration={CROSS_FIT!r} tests one threshold on the score of two classes, and no rule of several "
                 "classes, segments or costs of rows, and no limits of a review; give a share, such as 0.3"
             )
-        return self.calibration or (0.5 if is_prefit(self) else 0.3)
+        return self.calibration or (0.5 if self.is_prefit else 0.3)
 
     @property
     def limits_answers(self) -> bool:
@@ -730,18 +742,6 @@ class SearchConfig(SearchOptions):
                 "confidence= holds out calibration samples before it makes the folds, so cv cannot be a fixed list "
                 "of splits. Give a number of folds, a share, a splitter or 'prefit', or calibration='cross-fit'"
             )
-
-
-def is_prefit(config: SearchConfig) -> bool:
-    """Check whether bases are used as they are: frozen ones, or any with ``cv="prefit"``."""
-    frozen = {isinstance(model.base, FrozenEstimator) for model in config.models}
-    given = isinstance(config.cv, str) and config.cv == "prefit"
-    if len(frozen) > 1 and not given:
-        raise ValueError(
-            "base mixes fitted models (FrozenEstimator) with unfitted ones. Comparing them on samples that some "
-            "have seen would be unfair; give models of one kind, or fit the others and use cv='prefit'"
-        )
-    return given or frozen == {True}
 
 
 def check_base(base: object) -> None:

@@ -29,7 +29,7 @@ from csf.evaluate import MAX_BYTES
 from csf.metrics import get_constraint
 from csf.metrics.registry import is_label_metric, metric_of
 from csf.metrics.row_costs import COSTS, RowCosts, given_costs
-from csf.search.config import SearchConfig, SearchOptions, is_prefit
+from csf.search.config import SearchConfig, SearchOptions
 from csf.search.fitted import FittedSearch, class_attributes
 from csf.search.loop import Deadline
 from csf.search.planning import aimed, plan_in_memory, run_search, split_for_test, training_sample
@@ -320,7 +320,7 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier, Search
         task = Task(X, codes, weight, fit_params | given, labels, groups, is_pairwise(self))
         task, held_back = split_for_test(config, task, by_score=problem.decides_by_score)
         problem, trained = problem.of_part(task)
-        if is_prefit(config):
+        if config.is_prefit:
             (found, rule), refit_time = problem.prefit(config, trained), 0.0
         else:
             plan = plan_in_memory(self, config, problem, trained, prepared, max_bytes)

@@ -22,6 +22,7 @@ from csf.metrics.confusion import cost_matrix_of
 from csf.metrics.demands import on_positive
 from csf.metrics.registry import constraint_of_truth, get_label_metric, metric_of, row_costs, truth_of
 from csf.monitoring import Monitor, MonitorGroup
+from csf.search.supports import INCOMPLETE, NULL_CLASS
 from csf.thresholding.exchange import exchange_rate
 from csf.thresholding.linear_rule import Sigmoid
 from csf.thresholding.prevalence import Prevalence, estimate_class_shares, estimate_prevalence
@@ -149,8 +150,12 @@ class FittedSearch(AssessedMixin, SummaryMixin):
         return self.result_.assess() if "result_" in vars(self) else None
 
     def _require(self, method: str) -> Any:
-        """Return the result; raise a ValueError where its kind of problem does not support a method."""
+        """Return the result; raise a ValueError where its target, metric or decision does not support a method."""
         check_is_fitted(self, "trials_")
+        if (truth := truth_of(self.metric)) is not None:
+            INCOMPLETE.require(method, f"metric={truth.name!r}")
+        if self.null_class_ is not None and self.pos_label_ is None:
+            NULL_CLASS.require(method, repr(self.null_class_))
         self.result_.supports.require(method)
         return self.result_
 
@@ -258,7 +263,6 @@ class FittedSearch(AssessedMixin, SummaryMixin):
         check_is_fitted(self, "trials_")
         self._require_scores("at_prevalence")
         self._require("at_prevalence")
-        self._check_shares()
         names = getattr(self, "label_names_", self.classes_).tolist()
         pos = by_name(pos, names)
         shares: Any = in_order(pos, names) if isinstance(pos, Mapping) else pos
@@ -269,15 +273,6 @@ class FittedSearch(AssessedMixin, SummaryMixin):
             shares = self._share_of_positives(shares)
         moved._publish(*self.result_.at_shares(shares, self._rule))
         return moved
-
-    def _check_shares(self) -> None:
-        """Raise a ValueError where rows of a class look otherwise at another share of positives."""
-        if (truth := truth_of(self.metric)) is not None:
-            raise ValueError(
-                f"metric={truth.name!r}: at another share of positives the rows without a label hide more or fewer of "
-                "them, so prevalence and at_prevalence take a metric of complete labels, such as 'f1'. Tune the "
-                "threshold on newer labels instead: search.monitor().retune(X, y), or csf monitor --retune"
-            )
 
     def _share_of_positives(self, shares: Array) -> float:
         """Convert a share for each class to the share of positives, for two classes."""
@@ -517,7 +512,6 @@ class FittedSearch(AssessedMixin, SummaryMixin):
         check_is_fitted(self, "best_score_")
         self._require_scores("prevalence")
         self._require("prevalence")
-        self._check_shares()
         if hasattr(self, "searches_"):
             names = self.label_names_.tolist()
             return {name: each.prevalence(X, confidence=confidence) for name, each in zip(names, self.searches_)}  # pyright: ignore[reportReturnType] (each has two classes)
@@ -624,11 +618,6 @@ class FittedSearch(AssessedMixin, SummaryMixin):
             raise ValueError(
                 f"audit knows no costs of rows, and metric={metric!r} has them; give a metric of counts, such as "
                 "metric='recall' or metric=csf.metrics.MeanCost(fn=10, fp=1)"
-            )
-        if self.pos_label_ is None and self.null_class_ is not None:
-            raise ValueError(
-                f"audit takes two classes, or several that are all alike. Beside {self.null_class_!r} give csf.audit("
-                f"probability of any other class, search.predict(X) != {self.null_class_!r})"
             )
         predicted, options = fitted.predict(X, **costs), {"labels": labels, "random_state": random_state}
         if self.pos_label_ is None:

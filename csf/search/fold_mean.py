@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from sklearn.ensemble import VotingClassifier
@@ -16,20 +16,21 @@ from csf.data.folds import pool_held_out
 if TYPE_CHECKING:
     from csf._common.typing import Array, Costs, Estimator
     from csf.data.folds import Fold
+    from csf.search.problems.results import SearchResult
     from csf.search.training import SearchedProblem
     from csf.thresholding.base import DecisionRule
     from csf.trainers.base import Trainer
 
 
 def average_folds(
-    trainers: Sequence[Trainer], folds: list[Fold], problem: SearchedProblem, found: Any
-) -> tuple[Any, DecisionRule]:
+    trainers: Sequence[Trainer], folds: list[Fold], problem: SearchedProblem, found: SearchResult
+) -> tuple[SearchResult, DecisionRule]:
     """Train the winner on all folds; return the result and the rule of the mean of these models.
 
     A held-out sample is scored by the models that were not trained on it, one for each repeat of the folds: these
     scores are averaged.
     """
-    winner = found.trials[found.index]
+    winner = found.winner
     threads = all(trainer.releases_gil for trainer in trainers)
     trained: Estimator = Parallel(n_jobs=found.config.n_jobs, prefer="threads" if threads else None)(
         delayed(_trained)(problem, trainer, fold, winner.costs) for trainer, fold in zip(trainers, folds)
@@ -40,7 +41,7 @@ def average_folds(
     return found, problem.rule_of(found, [mean_model(each) for each in zip(*models)] if several else mean_model(models))
 
 
-def _trained(problem: SearchedProblem, trainer: Trainer, fold: Fold, costs: Costs) -> tuple[Any, Array]:
+def _trained(problem: SearchedProblem, trainer: Trainer, fold: Fold, costs: Costs) -> tuple[Estimator, Array]:
     model = trainer.fitted(costs)
     return model, problem.held_out_scores(model, fold)
 

@@ -389,7 +389,7 @@ class SearchLoop:
     def _next_trials(self) -> list[tuple[int, Trial]]:
         """List the settings and trials to train now: those left pending by an earlier run, then new ones."""
         numbered = list(enumerate(self.studies))
-        asked = [(setting, trial) for setting, study in numbered for trial in study.trials if trial.state == "pending"]
+        asked = [(setting, trial) for setting, study in numbered for trial in study.pending]
         if not asked:
             try:
                 everyone = ((setting, trial) for setting, study in numbered for trial in study.ask_batch())

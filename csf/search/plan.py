@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -24,7 +25,9 @@ from csf.trainers.out_of_bag import OutOfBagTrainer
 
 if TYPE_CHECKING:
     from csf.data.folds import Task
+    from csf.evaluate.stores import Store
     from csf.search.config import SearchConfig
+    from csf.search.problems.results import SearchResult
     from csf.search.selection import SettingRace, Shortlist
     from csf.search.study import History
     from csf.search.training import BatchTrainer, SearchedProblem
@@ -68,9 +71,9 @@ class OutOfBagSetup(TrainingSetup):
 class Finished(NamedTuple):
     """Result of a search with the rule that predicts, and the model trained on all rows as its engine holds it."""
 
-    found: Any
+    found: SearchResult
     rule: DecisionRule | None
-    model: Any = None
+    model: object = None
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -145,12 +148,12 @@ class Plan(ABC):
     def trainer(self, config: SearchConfig, problem: SearchedProblem) -> BatchTrainer:
         """Create what trains and judges the trials."""
 
-    def race(self, config: SearchConfig, problem: SearchedProblem, store: Any) -> SettingRace | None:
-        """Create what decides which studies go on; return ``None`` for all of them."""
-        return problem.race(config, self, store)
+    def race(self, store: Store | None) -> SettingRace | None:
+        """Return the race that was run while the search was planned; ``None`` for the one of its kind of problem."""
+        return None
 
     @abstractmethod
-    def finish(self, problem: SearchedProblem, found: Any, starts: Sequence[object]) -> Finished:
+    def finish(self, problem: SearchedProblem, found: SearchResult, starts: Sequence[object]) -> Finished:
         """Train the winner on all rows, which may start from the ``starts``."""
 
 
@@ -160,8 +163,9 @@ class MemoryPlan(Plan):
 
     task: Task
     splits: list[tuple[IntArray, IntArray]]
-    folds: list[Fold]
     setup: TrainingSetup
+    # Whether models are trained on the splits; those that were fitted before are only judged there.
+    trained: bool = True
     # Weights of the trainings of each setting, where they are not those of the task.
     weights: list[Array | None] | None = None
     # Trials that were chosen without folds.
@@ -173,8 +177,13 @@ class MemoryPlan(Plan):
 
     @property
     def n_splits(self) -> int:
-        """Number of splits."""
-        return len(self.splits)
+        """Number of splits that models are trained on."""
+        return len(self.splits) if self.trained else 0
+
+    @cached_property
+    def folds(self) -> list[Fold]:
+        """Folds of the splits, which keep the slices of the samples that trainings share."""
+        return make_folds(self.task, self.splits)
 
     @property
     def n_rows(self) -> int:
@@ -213,19 +222,19 @@ class MemoryPlan(Plan):
             max_bytes=self.max_bytes,
         )
 
-    def race(self, config: SearchConfig, problem: SearchedProblem, store: Any) -> SettingRace | None:
-        """Create what decides which studies go on; return ``None`` for all of them."""
-        return super().race(config, problem, store) if self.listed is None else self.listed.begun(store)
+    def race(self, store: Store | None) -> SettingRace | None:
+        """Return the race without folds, if there was one."""
+        return None if self.listed is None else self.listed.begun(store)
 
-    def finish(self, problem: SearchedProblem, found: Any, starts: Sequence[object]) -> Finished:
+    def finish(self, problem: SearchedProblem, found: SearchResult, starts: Sequence[object]) -> Finished:
         """Average the models of the folds, or train the winner on all samples."""
         if found.config.averages_folds:
             # Nothing is read off earlier trainings here, so each is of the winner's own parameters.
             own = replace(self.setup, prepared=Prepared())
             trainers = own.trainers(self.bases[found.trials[found.index].setting], self.folds)
             return Finished(*average_folds(trainers, self.folds, problem, found))
-        # The last training is the largest: what the folds hold is let go before it.
-        self.folds.clear()
+        # The last training is the largest: what the folds keep is let go before it, and made again for who asks for it.
+        vars(self).pop("folds", None)
         trainer = self.final_trainer(found.winner.setting)
         with threads_for([trainer], found.config.n_jobs) or nullcontext():
             return Finished(found, problem.rule(found, trainer, trainer.fit(found.winner.costs)))
@@ -234,7 +243,7 @@ class MemoryPlan(Plan):
         """Create the trainers of all settings, one for each fold; settings that are over take those of the first."""
         rows: list[list[Trainer]] = []
         for setting, (base, study) in enumerate(zip(self.bases, self.studies)):
-            is_over = setting > 0 and study.trials and all(trial.state != "pending" for trial in study.trials)
+            is_over = setting > 0 and study.trials and not study.pending
             rows.append(rows[0] if is_over else self.setup.trainers(base, self._folds(setting)))
         return rows
 

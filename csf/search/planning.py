@@ -23,7 +23,7 @@ from csf.evaluate import MAX_BYTES
 from csf.metrics import get_constraint, get_metric
 from csf.metrics.registry import constraint_of_truth, for_classes
 from csf.metrics.row_costs import row_costs
-from csf.search.config import BY_PREDICTION, CROSS_FIT, Model, effort_of, is_prefit, numbered, shared_effort, split_seed
+from csf.search.config import BY_PREDICTION, CROSS_FIT, Model, effort_of, numbered, shared_effort, split_seed
 from csf.search.loop import Checkpoint, Forecast, SearchLoop
 from csf.search.plan import OUT_OF_BAG, Finished, MemoryPlan, OutOfBagSetup, TrainingSetup
 from csf.search.shortlist import LISTED, shortlist
@@ -110,7 +110,6 @@ def _planned(
         notes=notes,
         task=task,
         splits=splits,
-        folds=folds,
         setup=setup,
         max_bytes=max_bytes,
     )
@@ -270,6 +269,7 @@ class Outcome(NamedTuple):
     ``model`` is what an engine trained, as it holds it; without a last training rule and model are ``None``.
     """
 
+    # What kind of result, rule and model the caller knows.
     found: Any
     rule: Any
     seconds: float
@@ -297,11 +297,11 @@ def run_search(
         forecast=Forecast() if plan.forecasts and not quiet else None,
         # Multiples of its own C decide nothing about whether a base can be trained.
         n_settings=len(plan.models) if isinstance(config.param_grid, str) else None,
-        race=plan.race(config, problem, trainer.store),
+        race=plan.race(trainer.store) or problem.race(config, plan, trainer.store),
     )
     stopped = loop.run()
     with trainer.threads():
-        found: Any = problem.conclude(config, plan, loop.store, stopped)
+        found = problem.conclude(config, plan, loop.store, stopped)
     starts = loop.work(found.winner.setting, found.winner).starts[0] if config.refit else ()
     # The last training is the largest: the trainers of the folds are let go before it.
     del loop, trainer
@@ -326,7 +326,7 @@ def split_for_test(config: SearchConfig, task: Task, *, by_score: bool) -> tuple
     """
     if config.confidence is None:
         return task, None
-    all_rows = config.calibration == CROSS_FIT or (config.calibration is None and is_prefit(config))
+    all_rows = config.calibration == CROSS_FIT or (config.calibration is None and config.is_prefit)
     if all_rows and by_score and not config.limits_answers:
         return task, None
     return calibration_split(config, task)

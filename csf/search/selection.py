@@ -19,6 +19,7 @@ from csf.thresholding.curve import sweep_several
 if TYPE_CHECKING:
     from csf._common.typing import Array, Values
     from csf.evaluate import TrialKey
+    from csf.evaluate.stores import Store
     from csf.metrics.base import Metric
     from csf.metrics.profile import ErrorProfile
     from csf.metrics.trials import Trial
@@ -451,7 +452,7 @@ class Shortlist(SettingRace):
     studies: Sequence[History]
     rows: Sequence[ScoreRow] = ()
 
-    def begun(self, store: ScoreStore | None) -> Self:
+    def begun(self, store: Store | None) -> Self:
         """Begin with the scores of trials that do not stay."""
         if store is not None:
             for row in self.rows:

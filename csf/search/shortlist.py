@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from csf.data.folds import make_folds, pool_held_out
+from csf.data.folds import pool_held_out
 from csf.evaluate import Resampling
 from csf.search.loop import SearchLoop
 from csf.search.selection import N_DRAWS, Race, Shortlist
@@ -37,15 +37,14 @@ def shortlist(config: SearchConfig, problem: Problem, plan: MemoryPlan) -> Short
     Scores of a sample come from the coefficients of all samples, moved by one Newton step that leaves it out. They
     choose as well as folds do. The value and threshold of a winner are those of folds.
     """
-    task, everything = plan.task, np.arange(plan.task.n_samples)
+    everything = np.arange(plan.task.n_samples)
     if not _is_usual(config, plan):
         return None
-    folds = make_folds(task, [(everything, everything)])
-    quick = replace(plan, splits=[(everything, everything)], folds=folds, studies=deepcopy(plan.studies))
+    quick = replace(plan, splits=[(everything, everything)], studies=deepcopy(plan.studies))
     trainers = quick.trainers()
     if not all(trainer.leave_out() for row in trainers for trainer in row):
         return None
-    trainer = LocalTrainer(problem.judge(config), trainers, folds)
+    trainer = LocalTrainer(problem.judge(config), trainers, quick.folds)
     race = problem.race(config, quick, trainer.store)
     if not isinstance(race, Race) or trainer.store is None:
         return None

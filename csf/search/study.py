@@ -58,6 +58,11 @@ class History(ABC):
     def most_trials(self) -> int:
         """Largest possible number of trials."""
 
+    @property
+    def pending(self) -> list[Trial]:
+        """Trials that were asked for and have no result yet."""
+        return [trial for trial in self.trials if trial.state == "pending"]
+
     @abstractmethod
     def ask_batch(self) -> list[Trial]:
         """Return the pending trials to train at once; empty when the search is over."""
@@ -96,7 +101,7 @@ class History(ABC):
         at = next((at for at, known in enumerate(self.trials) if known.number == number), None)
         if at is None or self.trials[at].state != "pending":
             state = "unknown" if at is None else self.trials[at].state
-            pending = [t.number for t in self.trials if t.state == "pending"]
+            pending = [trial.number for trial in self.pending]
             raise ValueError(f"trial {number!r} is {state} in this study; pending trials: {pending}")
         known = self.trials[at]
         costs: Costs = getattr(trial, "costs", known.costs)
@@ -333,7 +338,7 @@ class Study(History):
         Trial or None
             A pending trial with its level ``t`` and its costs ``c_fn`` and ``c_fp``.
         """
-        pending = sum(trial.state == "pending" for trial in self.trials)
+        pending = len(self.pending)
         if self.strategy.batch_size is not None and pending >= self.strategy.batch_size:
             return None
         if len(self.trials) >= self.n_trials:
@@ -635,20 +640,20 @@ class MulticlassStudy(History):
 
     def ask_batch(self) -> list[Trial]:
         """Return pending trials at all powers that were not tried yet."""
+        if self.pending:
+            return []
         batch = self._asked(self._powers)
-        if not batch and not any(trial.state == "pending" for trial in self.trials):
+        if not batch:
             why = f": {self._why}" if self._why else ""
             self.stop_reason = f"all {len(self._powers)} class weights were tried{why}"
         return batch
 
     def ask_equal(self) -> list[Trial]:
         """Return the pending trial with equal weights, if it was not tried yet."""
-        return self._asked(self._powers[:1])
+        return [] if self.pending else self._asked(self._powers[:1])
 
     def _asked(self, powers: Sequence[float]) -> list[Trial]:
-        """Create trials at those of some powers that were not tried, unless others are pending."""
-        if any(trial.state == "pending" for trial in self.trials):
-            return []
+        """Create trials at those of some powers that were not tried."""
         tried = {trial.t for trial in self.trials}
         first = 1 + max((trial.number for trial in self.trials), default=-1)
         new = [power for power in powers if power not in tried]

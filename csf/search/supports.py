@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -11,6 +11,13 @@ class Unsupported(NamedTuple):
     """Value of an option that is accepted, or several of them in a tuple, and why no other one is."""
 
     accepted: object
+    why: str
+
+
+class Together(NamedTuple):
+    """What a search may not ask for at once: properties of its options, and the message, which may name the options."""
+
+    asked: Sequence[str]
     why: str
 
 
@@ -25,7 +32,10 @@ class Supports:
     options : dict of str to Unsupported
         Options of a search that have no use.
     methods : dict of str to str
-        Methods of a fitted search that have no meaning, with the message that says why not, and what there is instead.
+        Methods of a fitted search that have no meaning, with the message that says why not, and what there is instead;
+        it may have a ``{name}``.
+    together : sequence of Together
+        Options of a search that have no use together.
     way : str, default=""
         A way out for all options.
     """
@@ -33,6 +43,7 @@ class Supports:
     name: str
     options: Mapping[str, Unsupported] = field(default_factory=dict)
     methods: Mapping[str, str] = field(default_factory=dict)
+    together: Sequence[Together] = ()
     way: str = ""
 
     def check(self, config: object, name: str | None = None, way: str | None = None) -> None:
@@ -43,11 +54,14 @@ class Supports:
             if given not in accepted and not (option == "refit" and given is False):
                 more = way_out if accepted == (None,) else f", or give {accepted[0]!r}{way_out}"
                 raise ValueError(f"{option}={given!r} is not for {name or self.name}: {why}. Leave it out{more}")
+        for asked, why in self.together:
+            if all(getattr(config, name) for name in asked):
+                raise ValueError(why.format(config=config))
 
-    def require(self, method: str) -> None:
-        """Raise a ValueError for a method that has no meaning."""
+    def require(self, method: str, name: str | None = None) -> None:
+        """Raise a ValueError for a method that has no meaning, by a closer name."""
         if method in self.methods:
-            raise ValueError(self.methods[method])
+            raise ValueError(self.methods[method].replace("{name}", name or self.name))
 
 
 _ONE_THRESHOLD = {
@@ -145,6 +159,17 @@ LABELS = Supports(
         **dict.fromkeys(("held_out_curve", "exchange_rate", "trials_frame"), _OWN_SEARCH),
         **_NO_AUDIT,
     },
+    together=(
+        Together(
+            ("is_prefit",),
+            "y has several labels, and csf trains the base once for each, but the base is already fitted. Give an "
+            "unfitted base, or tune the threshold of each column with cv='prefit' and a model fitted to that column",
+        ),
+        Together(
+            ("asks_out_of_bag",),
+            "cv='oob' is for one target, and y has several columns; leave cv out, or give folds",
+        ),
+    ),
     way=", or search each column of y by itself",
 )
 
@@ -158,6 +183,14 @@ SHARED_THRESHOLD = Supports(
         "prevalence": _COUNT_POSITIVES,
         **_NO_AUDIT,
     },
+    together=(
+        *LABELS.together,
+        Together(
+            ("confidence", "limits_answers"),
+            "confidence={config.confidence!r} cannot certify wrong= of a review where labels share a threshold; use a "
+            "mean over labels, such as metric='f1_macro'",
+        ),
+    ),
     way=LABELS.way,
 )
 
@@ -181,9 +214,24 @@ CLUSTER = Supports("data on a cluster", options=_NO_MEAN_OF_FOLDS | _ONE_THRESHO
 # The base's own decisions.
 OWN_DECISIONS = Supports("threshold=None", options={"review": Unsupported(None, "reviews need tuned scores")})
 
+# Several classes beside one that means nothing to find.
+NULL_CLASS = Supports(
+    "several classes beside a null class",
+    methods={
+        "audit": "audit takes two classes, or several that are all alike. Beside {name} give csf.audit(probability of "
+        "any other class, search.predict(X) != {name})",
+    },
+)
+
 # Labels that miss positives.
 INCOMPLETE = Supports(
     "labels that miss positives",
     options={"review": Unsupported(None, "labels do not show which answers are wrong, nor what a review would find")},
+    methods=dict.fromkeys(
+        ("prevalence", "at_prevalence"),
+        "{name}: at another share of positives the rows without a label hide more or fewer of them, so prevalence and "
+        "at_prevalence take a metric of complete labels, such as 'f1'. Tune the threshold on newer labels instead: "
+        "search.monitor().retune(X, y), or csf monitor --retune",
+    ),
     way=", or search for the plain metric by complete labels",
 )

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self
 import numpy as np
 from joblib import wrap_non_picklable_objects
 
-from csf._common.typing import Array, BoolArray, Costs, IntArray, Params
-from csf.data.responses import lost_samples
+from csf._common.typing import Array, BoolArray, Costs, Estimator, IntArray, Params
+from csf.data.responses import lost_samples, respond
 from csf.metrics.profile import ErrorProfile, Hull
 from csf.metrics.trials import known_hull
 from csf.thresholding.curve import sweep_several
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from csf.data.responses import Response
     from csf.metrics.trials import CompleteFields, FailedFields, Trial
     from csf.search.config import SearchConfig
-    from csf.search.selection import SettingRace
+    from csf.search.problems.results import SearchResult
     from csf.thresholding.base import DecisionRule
     from csf.trainers.base import Trainer, Training
 
@@ -285,20 +285,36 @@ class FoldTask:
 # ---------------------------------------------------------------- what judges share
 
 
-class SearchedProblem(Protocol):
-    """What the plan of a search asks of its problem, see `csf.search.problems.base.Problem`."""
+class SearchedProblem(ABC):
+    """What the plan of a search asks of its problem: how trainings are judged, and the rule of the winner."""
 
-    def judge(self, config: SearchConfig, /) -> Evaluator: ...
+    @abstractmethod
+    def judge(self, config: SearchConfig) -> Evaluator:
+        """Return what evaluates trainings."""
 
-    def race(self, config: SearchConfig, plan: Any, store: Any, /) -> SettingRace | None: ...
+    def held_out_scores(self, model: Estimator, fold: Fold) -> Array:
+        """Compute the scores in what a fold holds out that are averaged over models: probabilities of "positive"."""
+        null = fold.labels.learnt_by(model).null
+        score = respond(model, fold.X_test, null, tune=True, methods=("predict_proba",)).score
+        assert score is not None, "it was asked for"
+        return score
 
-    def held_out_scores(self, model: Any, fold: Fold, /) -> Array: ...
+    @abstractmethod
+    def with_mean_scores(self, found: SearchResult, mean: Array, folds: list[Fold]) -> SearchResult:
+        """Replace the winner's held-out scores by means over models, and all that is tuned on them."""
 
-    def with_mean_scores(self, found: Any, mean: Array, folds: list[Fold], /) -> Any: ...
+    def rule(self, found: SearchResult, trainer: Trainer, training: Training) -> DecisionRule:
+        """Build the rule of the winner, trained on all samples."""
+        return self.rule_of(found, trainer.estimator(training))
 
-    def rule(self, found: Any, trainer: Trainer, training: Training, /) -> DecisionRule: ...
+    @abstractmethod
+    def rule_of(
+        self, found: SearchResult, estimator: Estimator | list[Estimator], method: str | None = None
+    ) -> DecisionRule:
+        """Build the rule of a winner that is a fitted estimator; of several labels there is a list of these.
 
-    def rule_of(self, found: Any, estimator: Any, /) -> DecisionRule: ...
+        Its scores are those of a ``method``; ``None`` for the first one that it has.
+        """
 
 
 class Evaluator(ABC):

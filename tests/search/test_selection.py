@@ -1,6 +1,7 @@
 """Settings drop out where held-out scores leave no doubt that others are better."""
 
 from itertools import pairwise
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -12,11 +13,13 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 
 from csf import CostSearch, Study
+from csf.data.labels import Labels
 from csf.evaluate import Chooser, Resampling, ScoreStore
 from csf.metrics import Constrained, FBeta, get_constraint, get_metric
-from csf.search.config import BEYOND, MULTIPLES, RaceStep, settings_of, steps_of
+from csf.search.config import BEYOND, MULTIPLES, RaceStep, SearchConfig, settings_of, steps_of
 from csf.search.loop import EarlierSolutions, SearchLoop
-from csf.search.selection import DROPPED, N_DRAWS, Race, choose, stable_choice
+from csf.search.problems.multiclass import MulticlassProblem
+from csf.search.selection import DROPPED, N_DRAWS, EqualWeightsFirst, Race, choose, stable_choice
 from csf.strategies import Cone, EqualCostsFirst, Ladder
 from csf.trainers.base import WarmStarts
 
@@ -449,3 +452,11 @@ def test_ctrl_c_while_a_search_resumes_loses_nothing(tmp_path, monkeypatch, owne
 def test_the_strategy_refuses_what_the_inner_one_does():
     with pytest.raises(TypeError, match="needs a linear-fractional metric"):
         searched(problem(1), strategy="bisection", metric="gmean")
+
+
+@pytest.mark.parametrize(("n_rows", "drops"), [(9_999, False), (10_000, True)])
+def test_settings_for_several_classes_drop_out_from_ten_thousand_rows_on(n_rows, drops):
+    config = SearchConfig.of(CostSearch(LogisticRegression(), "f1_macro"))
+    problem = MulticlassProblem.of_labels(config, Labels(np.arange(3), None))
+    plan = SimpleNamespace(n_rows=n_rows, models=config.models, studies=[None] * 3)
+    assert isinstance(problem.race(config, plan, None), EqualWeightsFirst) == drops

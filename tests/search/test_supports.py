@@ -5,9 +5,19 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 from csf import CostSearch
-from csf.metrics import RowCosts
+from csf.metrics import Incomplete, Review, RowCosts
 from csf.plots import ErrorProfileDisplay, ThresholdCurveDisplay
-from csf.search.supports import CLASSES, LABELS, ROW_COSTS, ROW_THRESHOLDS, SEGMENTS, SHARED_THRESHOLD, TWO_CLASSES
+from csf.search.config import SearchConfig
+from csf.search.supports import (
+    CLASSES,
+    INCOMPLETE,
+    LABELS,
+    ROW_COSTS,
+    ROW_THRESHOLDS,
+    SEGMENTS,
+    SHARED_THRESHOLD,
+    TWO_CLASSES,
+)
 
 RNG = np.random.default_rng(0)
 Y = np.arange(240) % 4 == 0
@@ -58,3 +68,35 @@ def test_options_are_refused_by_the_table_with_the_way_out():
     accepted, why = CLASSES.options["weighting"]
     with pytest.raises(ValueError, match=f"is not for several classes: {why}. Leave it out, or give {accepted!r}"):
         search.fit(X, np.arange(240) % 3)
+
+
+@pytest.mark.parametrize(
+    ("supports", "options"),
+    [
+        (LABELS, {"cv": "prefit"}),
+        (LABELS, {"cv": "oob"}),
+        (SHARED_THRESHOLD, {"confidence": 0.9, "review": Review(cost=0.1, wrong=0.05)}),
+    ],
+)
+def test_what_may_not_be_asked_for_at_once_is_refused_by_the_table(supports, options):
+    metric = "f1_macro" if supports is LABELS else "f1_micro"
+    search = CostSearch(LogisticRegression(), metric, **OPTIONS | options)
+    (why,) = [why for asked, why in supports.together if all(getattr(SearchConfig.of(search), name) for name in asked)]
+    with pytest.raises(ValueError) as caught:
+        search.fit(X, np.column_stack([Y, PARTS]))
+    assert str(caught.value) == why.format(config=search)
+
+
+def test_metrics_of_labels_that_miss_positives_follow_no_shares():
+    search = CostSearch(LogisticRegression(), Incomplete("f1", labelled=0.5), **OPTIONS).fit(X, Y)
+    for method in ("at_prevalence", "prevalence"):
+        with pytest.raises(ValueError) as caught:
+            CALLS[method](search)
+        assert str(caught.value) == INCOMPLETE.methods[method].replace("{name}", f"metric={search.metric.name!r}")
+
+
+def test_rows_of_several_classes_beside_a_null_class_are_not_audited():
+    y = np.array(["no", "a", "b"])[np.arange(240) % 3]
+    search = CostSearch(LogisticRegression(), "f1", null_class="no", **OPTIONS).fit(X, y)
+    with pytest.raises(ValueError, match=r"Beside .*no.* give csf.audit\(probability of any other class, .* != .*no"):
+        search.audit(X)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self, TypeAlias
@@ -14,13 +14,12 @@ from csf._common.typing import Array, Estimator, IntArray, Params
 from csf._common.validation import small_indices
 from csf.data.folds import Fold, FoldShares
 from csf.data.labels import learnt_classes
-from csf.data.responses import respond
 from csf.evaluate import MAX_BYTES
 from csf.metrics import get_constraint
 from csf.search.config import FAST, MODEL, Model, cv_of
-from csf.search.problems.results import SearchRecord
+from csf.search.problems.results import SearchRecord, reason_of
 from csf.search.supports import TWO_CLASSES, Supports
-from csf.search.training import FoldResult
+from csf.search.training import FoldResult, SearchedProblem
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -37,7 +36,6 @@ if TYPE_CHECKING:
     from csf.search.study import History
     from csf.search.training import Evaluator
     from csf.thresholding.base import DecisionRule
-    from csf.trainers.base import Trainer, Training
 
 
 # Studies of all settings of a search.
@@ -45,7 +43,7 @@ Studies: TypeAlias = "list[Any]"
 
 
 @dataclass(frozen=True, eq=False)
-class Problem(ABC):
+class Problem(SearchedProblem):
     """A kind of problem: how its target is read, how trials are evaluated, and what becomes of the winner."""
 
     labels: Labels
@@ -111,10 +109,6 @@ class Problem(ABC):
         """Return what decides which settings are trained, or at further costs; ``None`` for all of them."""
         return None
 
-    @abstractmethod
-    def judge(self, config: SearchConfig) -> Evaluator:
-        """Return what evaluates trainings."""
-
     def prefit(self, config: SearchConfig, task: Task) -> tuple[SearchResult, DecisionRule]:
         """Evaluate fitted bases; return the result of the best one and the rule that predicts."""
         bases = [FittedBase.of(model.base, task.user_labels) for model in config.models]
@@ -153,33 +147,24 @@ class Problem(ABC):
 
     def conclude(self, config: SearchConfig, plan: Plan, store: Store | None, stopped: str | None) -> SearchResult:
         """Return the result of a search that is over."""
-        return self.concluded(SearchRecord.of_plan(plan, config, store, stopped), plan.models)
+        return self.concluded(record_of(plan, config, store, stopped), plan.models)
 
     @abstractmethod
     def concluded(self, searched: SearchRecord, models: Sequence[Model]) -> SearchResult:
         """Choose the winner among the trials of some models, and its decision."""
 
-    def held_out_scores(self, model: Any, fold: Any) -> Array:
-        """Compute the scores in what a fold holds out that are averaged over models: probabilities of "positive"."""
-        null = fold.labels.learnt_by(model).null
-        score = respond(model, fold.X_test, null, tune=True, methods=("predict_proba",)).score
-        assert score is not None, "it was asked for"
-        return score
 
-    @abstractmethod
-    def with_mean_scores(self, found: Any, mean: Array, folds: list[Fold]) -> SearchResult:
-        """Replace the winner's held-out scores by means over models, and all that is tuned on them."""
-
-    def rule(self, found: Any, trainer: Trainer, training: Training) -> DecisionRule:
-        """Build the rule of the winner, trained on all samples."""
-        return self.rule_of(found, trainer.estimator(training))
-
-    @abstractmethod
-    def rule_of(self, found: Any, estimator: Any, method: str | None = None) -> DecisionRule:
-        """Build the rule of a winner that is a fitted estimator; of several labels there is a list of these.
-
-        Its scores are those of a ``method``; ``None`` for the first one that it has.
-        """
+def record_of(plan: Plan, config: SearchConfig, store: Store | None, stopped: str | None) -> SearchRecord:
+    """Record a finished search; ``stopped`` says why it ended where the studies do not."""
+    ended = [stopped] if stopped else [reason_of(plan.studies), *plan.unsearched]
+    return SearchRecord(
+        config=config,
+        studies=plan.studies,
+        settings=plan.settings,
+        n_splits=plan.n_splits,
+        store=store,
+        stop_reason="; ".join([*ended, *plan.notes]),
+    )
 
 
 class FittedBase(NamedTuple):

@@ -33,12 +33,12 @@ from csf.search.config import (
     chooser_of,
     cv_of,
     effort_of,
-    is_prefit,
     shared_effort,
     split_seed,
 )
 from csf.search.plan import Plan
 from csf.search.planning import plan_in_memory, run_search, split_for_test, training_sample
+from csf.search.problems.base import record_of
 from csf.search.problems.binary import THRESHOLD, BinaryProblem, BinaryResult, conclude
 from csf.search.problems.results import SearchRecord, held_out_units
 from csf.search.selection import N_DRAWS, averaged_cut
@@ -403,8 +403,6 @@ class LabelSearch:
         groups = read_groups(fit_groups, len(self.labels.codes))
         task = Task(X, self.labels.codes, weight, given, groups=groups, pairwise=is_pairwise(search))
         task, self.held_back = self._split(config, task)
-        if config.asks_out_of_bag:
-            raise ValueError("cv='oob' is for one target, and y has several columns; leave cv out, or give folds")
         _check_folds(config.cv, self.labels)
         base, grid = _of_each_label(config)
         config = replace(config, base=base, param_grid=grid, metric=self.aim.of_one, confidence=None)
@@ -534,7 +532,7 @@ class SampleMeans(AllLabels):
 
     def conclude(self, config: SearchConfig, plan: Plan, store: Store | None, stopped: str | None) -> BinaryResult:
         """Build the result of a finished search, by the mean over samples."""
-        searched = SearchRecord.of_plan(plan, config, store, stopped or "all settings are done")
+        searched = record_of(plan, config, store, stopped or "all settings are done")
         margin = chooser_of(config, plan.models).margin
         return conclude_sample_means(searched, n_labels=self.n_labels, aim=self.aim, margin=margin)
 
@@ -633,25 +631,15 @@ class MeanResult:
 
 def _check(config: SearchConfig, aim: LabelMetric) -> None:
     """Raise an error for options that have no meaning for several labels."""
-    LABELS.check(config)
+    (LABELS if aim.average == "macro" else SHARED_THRESHOLD).check(config)
     if aim.average == "weighted":
         name = f"{aim.of_one.name}_macro"
         raise ValueError(
             f"metric={aim.name!r} of several labels is largest where each label's own is, as {name!r} is: search for "
             f"{name!r}, and judge predictions with csf.metric_interval(y, pred, {aim.name!r})"
         )
-    if is_prefit(config):
-        raise ValueError(
-            "y has several labels, and csf trains the base once for each, but the base is already fitted. Give an "
-            "unfitted base, or tune the threshold of each column with cv='prefit' and a model fitted to that column"
-        )
     if aim.empty is not None:
         SAMPLE_MEANS.check(config, f"metric={aim.name!r}")
-    if aim.average != "macro" and config.confidence is not None and config.limits_answers:
-        raise ValueError(
-            f"confidence={config.confidence!r} cannot certify wrong= of a review where labels share a threshold; use a "
-            "mean over labels, such as metric='f1_macro'"
-        )
 
 
 def _demands_of(config: SearchConfig, names: Sequence[Label], aim: LabelMetric) -> list[Constraint | None]:

@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from csf.evaluate.stores import Store
     from csf.metrics import Constraint, Review
     from csf.search.config import SearchConfig
-    from csf.search.plan import Plan
     from csf.search.study import History
     from csf.thresholding.alerts import AlertLimit, ComparedRows, WrongAlerts
     from csf.thresholding.band import ConfidenceBand
@@ -115,19 +114,6 @@ class SearchRecord:
     n_splits: int
     store: Any
     stop_reason: str
-
-    @classmethod
-    def of_plan(cls, plan: Plan, config: SearchConfig, store: Store | None, stopped: str | None) -> SearchRecord:
-        """Record a finished search; ``stopped`` says why it ended where the studies do not."""
-        ended = [stopped] if stopped else [reason_of(plan.studies), *plan.unsearched]
-        return SearchRecord(
-            config=config,
-            studies=plan.studies,
-            settings=plan.settings,
-            n_splits=plan.n_splits,
-            store=store,
-            stop_reason="; ".join([*ended, *plan.notes]),
-        )
 
     @property
     def shared(self) -> dict[str, Any]:
