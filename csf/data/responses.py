@@ -193,26 +193,42 @@ class Response(NamedTuple):
     found: Any = 1
     # Method that gave the score.
     method: str | None = "decision_function"
+    # Of several classes beside a null class, what `class_gaps` says.
+    class_gaps: Array | None = None
 
 
 def respond(
-    estimator: Estimator, X: Samples, null: Label, *, tune: bool, methods: Sequence[str] = DECISION_FIRST
+    estimator: Estimator,
+    X: Samples,
+    null: Label,
+    *,
+    tune: bool,
+    methods: Sequence[str] = DECISION_FIRST,
+    labels: Labels | None = None,
 ) -> Response:
-    """Predict with a classifier whose null class is ``null``; for several classes see `compare`."""
+    """Predict with a classifier whose null class is ``null``; for several classes see `compare`.
+
+    With ``labels`` the response also has the gaps between several classes other than the null class.
+    """
     if not tune:
         predicted = _predicted(estimator, X)
         return Response(predicted != null, found=predicted)
     classes = learnt_classes(estimator)
-    others = classes[classes != null]
+    others, scores = classes[classes != null], None
     if others.size == 1:
         score, found = positive_score(estimator, X, others[0], methods), others[0]
     else:
+        scores = class_scores(estimator, X, methods)
         probabilities = response_method(estimator, methods) == "predict_proba"
-        score, at = compare(
-            class_scores(estimator, X, methods), null_column(estimator, null), probabilities=probabilities
-        )
-        found = classes[at]
-    return Response(score > natural_threshold(estimator, methods), score, found, response_method(estimator, methods))
+        score, best = compare(scores, null_column(estimator, null), probabilities=probabilities)
+        found = classes[best]
+    gaps = None
+    if labels is not None and labels.classes.size > 2:
+        codes = labels.learnt_by(estimator).codes
+        compared = score[:, None] if scores is None else scores[:, classes != null]
+        gaps = class_gaps(compared, codes[codes > 0], labels.classes.size)
+    decided = score > natural_threshold(estimator, methods)
+    return Response(decided, score, found, response_method(estimator, methods), gaps)
 
 
 def _predicted(estimator: Estimator, X: Samples) -> Array:
@@ -294,6 +310,29 @@ def compare(scores: Array, column: int, *, probabilities: bool) -> tuple[Array, 
     if np.isnan(score).any():
         raise ValueError(f"scores of {int(np.isnan(score).sum())} samples are infinite for the null class and another")
     return score, best
+
+
+def class_gaps(scores: Array, codes: IntArray, n_classes: int) -> Array:
+    """Compute by how much each class scores below the best one, where neither is the null class.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n_samples, n_learnt)
+        Scores of the learnt classes other than the null class.
+    codes : ndarray of int, shape (n_learnt,)
+        Codes of these classes, the null class has 0.
+    n_classes : int
+        Number of all classes.
+
+    Returns
+    -------
+    ndarray of float32, shape (n_samples, n_classes - 1)
+        A column for each code from 1 on: 0 for the best class, and infinity for a class that was not learnt.
+    """
+    gaps, best = np.full((len(scores), n_classes - 1), np.inf, dtype=np.float32), scores.max(axis=1, keepdims=True)
+    with np.errstate(invalid="ignore", over="ignore"):
+        gaps[:, codes - 1] = np.where(scores == best, 0.0, best - scores)
+    return gaps
 
 
 def moved_scores(scores: Array, column: int, threshold: float, *, probabilities: bool) -> Array:

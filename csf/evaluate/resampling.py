@@ -248,6 +248,19 @@ class EntryResampling(Resampling):
             yield self.rows[place], np.inf if place < 0 else float(self.coded[place].thresholds[cut])
 
 
+class FixedEntries(EntryResampling):
+    """Choice of a trial and a threshold that a test has made: nothing is tuned on parts."""
+
+    def __init__(self, store: ScoreStore, metric: str | Metric, threshold: float) -> None:
+        super().__init__(store, metric)
+        self.threshold = threshold
+
+    def rows_on_parts(self, counts: Array, first: int) -> Iterator[tuple[ScoreRow, float]]:
+        """Return the same choice for each part."""
+        (row,) = self.rows
+        yield from [(row, self.threshold)] * counts.shape[1]
+
+
 def _contenders(store: ScoreStore, metric: Metric, keep: Collection[TrialKey]) -> list[ScoreRow]:
     """List the rows that can win on some draw: those not far behind the best row, or the best row with equal costs."""
     rows = list(store)

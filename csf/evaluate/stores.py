@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import copy
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeAlias, TypeVar
 
@@ -81,6 +81,9 @@ class ScoreRow(TrialRow):
         Whether both classes cost the same.
     lost : ndarray of bool, shape (n_entries,), default=None
         Entries of several classes that are taken for the wrong one at every threshold; ``None`` for no entry.
+    class_gaps : ndarray of shape (n_entries, n_classes - 1), default=None
+        By how much each class scores below the best one, of several beside a null class; ``None`` where that is not
+        known.
     threshold : float, default=None
         The threshold that the trial chose.
     on_folds : bool, default=True
@@ -88,13 +91,20 @@ class ScoreRow(TrialRow):
     """
 
     lost: BoolArray | None = None
+    class_gaps: Array | None = None
     threshold: float | None = None
     on_folds: bool = True
 
     @property
     def arrays(self) -> tuple[Array | None, ...]:
         """Arrays that the trial does not contain."""
-        return self.score, self.decided, self.lost
+        known = self.score, self.decided, self.lost
+        return known if self.class_gaps is None else (*known, self.class_gaps)
+
+    @property
+    def n_bytes(self) -> int:
+        """Bytes of its arrays, but for the gaps between classes, which have a limit of their own."""
+        return super().n_bytes - (0 if self.class_gaps is None else self.class_gaps.nbytes)
 
 
 R = TypeVar("R", bound=TrialRow)
@@ -205,13 +215,18 @@ class EntryStore(Generic[R]):
     def _drop(self) -> None:
         """Drop the worst rows until the rest fits the memory limit."""
         while len(self._rows) > 1 and sum(row.n_bytes for row in self._rows.values()) > self.max_bytes:
-            ranked = sorted(self._rows.values(), key=lambda row: row.rank)
-            kept = {ranked[0].key, *[row.key for row in ranked if row.equal_costs][:1]}
-            worst = next((row for row in reversed(ranked) if row.key not in kept), None)
+            worst = _worst(self._rows.values())
             if worst is None:
                 return
             del self._rows[worst.key]
             self.n_dropped += 1
+
+
+def _worst(rows: Collection[R]) -> R | None:
+    """Find the worst of some rows other than the best one and the best one with equal costs."""
+    ranked = sorted(rows, key=lambda row: row.rank)
+    kept = {ranked[0].key, *[row.key for row in ranked if row.equal_costs][:1]}
+    return next((row for row in reversed(ranked) if row.key not in kept), None)
 
 
 class ScoreStore(EntryStore[ScoreRow]):
@@ -256,6 +271,8 @@ class ScoreStore(EntryStore[ScoreRow]):
     share: float = 1.0
     # What it was moved from, which has the share of positives of the data and the rows of all trials.
     unmoved: ScoreStore | None = None
+    # Codes of the true classes, of several beside a null class.
+    codes: IntArray | None = None
 
     @property
     def is_pos(self) -> BoolArray:
@@ -269,6 +286,7 @@ class ScoreStore(EntryStore[ScoreRow]):
         score: Array | None = None,
         decided: BoolArray | None = None,
         lost: BoolArray | None = None,
+        class_gaps: Array | None = None,
         threshold: float | None = None,
         value: float,
         violation: float = 0.0,
@@ -290,6 +308,7 @@ class ScoreStore(EntryStore[ScoreRow]):
                 score=None if score is None else kept(score),
                 decided=None if score is not None else np.asarray(decided, dtype=bool),
                 lost=lost if lost is not None and lost.any() else None,
+                class_gaps=class_gaps,
                 threshold=threshold,
                 value=float(value),
                 violation=float(violation),
@@ -297,8 +316,27 @@ class ScoreStore(EntryStore[ScoreRow]):
             )
         )
 
+    def put(self, row: ScoreRow) -> None:
+        """Store a row as it is; beyond the memory limit the worst rows do without gaps between classes."""
+        super().put(row)
+        if row.class_gaps is None:
+            return
+        compared = {row.key: row.class_gaps.nbytes for row in self._rows.values() if row.class_gaps is not None}
+        while sum(compared.values()) > self.max_bytes:
+            worst = _worst([self._rows[key] for key in compared])
+            if worst is None:
+                return
+            self._rows[worst.key] = replace(worst, class_gaps=None)
+            del compared[worst.key]
+
     def add_trial(
-        self, key: TrialKey, trial: Trial, score: Array | None, decided: Array | None, lost: Array | None = None
+        self,
+        key: TrialKey,
+        trial: Trial,
+        score: Array | None,
+        decided: Array | None,
+        lost: Array | None = None,
+        class_gaps: Array | None = None,
     ) -> None:
         """Store the predictions of a complete trial: its scores where it has a threshold, else its decisions."""
         assert trial.score is not None, "a complete trial has a score"
@@ -308,6 +346,7 @@ class ScoreStore(EntryStore[ScoreRow]):
             score=score if tuned else None,
             decided=None if tuned else decided,
             lost=lost,
+            class_gaps=class_gaps if tuned else None,
             threshold=trial.threshold,
             value=trial.score,
             violation=trial.violation,

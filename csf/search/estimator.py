@@ -560,8 +560,8 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier, Search
         ----------
         at_most : float or dict
             Share of the rows that can be acted on, in (0, 1): 50 calls a day for 1000 customers are 0.05. Of several
-            classes or labels a dict of such shares, ``{"urgent": 0.05}``; beside a null class "none" that of all others
-            together, ``{"not none": 0.05}``.
+            classes or labels a dict of such shares, ``{"urgent": 0.05}``. Beside a null class "none" it limits other
+            classes one by one, ``{"urgent": 0.05}``, and a number, or ``{"not none": 0.05}``, all of them together.
 
         Returns
         -------
@@ -572,7 +572,7 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier, Search
         Raises
         ------
         ValueError
-            If a single class beside a null class is limited, or the held-out scores have not been kept.
+            If a limit is no share or on no class, or the held-out scores have not been kept.
 
         Notes
         -----
@@ -590,7 +590,7 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier, Search
         check_is_fitted(self, "trials_")
         self._require_scores("at_capacity")
         self._require("at_capacity")
-        return self.result_.capacity(at_most, self._answer_names, self.assess())
+        return self.result_.capacity(at_most, self._answer_names, self.assess)
 
     def score(self, X: Samples, y: ArrayLike, sample_weight: ArrayLike | None = None, **costs: ArrayLike) -> float:
         """Compute ``metric`` (not the accuracy) on new data, as scikit-learn's searches do.

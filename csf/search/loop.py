@@ -681,7 +681,7 @@ def scores_to_record(store: Store, texts: dict[TrialKey, list[Json]]) -> list[Js
     ``texts`` caches the rows that are already encoded.
     """
     rows = list(store)
-    if sum(row.n_bytes for row in rows) > _LARGEST:
+    if sum(array.nbytes for row in rows for array in row.arrays if array is not None) > _LARGEST:
         return None
     described = {row.key: texts.get(row.key) or _text(row) for row in rows}
     texts.clear()

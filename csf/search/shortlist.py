@@ -91,5 +91,6 @@ def _of(studies: Sequence[Any], store: ScoreStore, metric: Metric, samples: IntA
 
 def _for_entries(row: ScoreRow, samples: IntArray) -> ScoreRow:
     """Repeat the scores of a row for each entry of a sample."""
-    score, lost = (None if each is None else each[samples] for each in (row.score, row.lost))
-    return replace(row, score=score, lost=lost, on_folds=False)
+    names = ("score", "lost", "class_gaps")
+    known = {name: values[samples] for name in names if (values := getattr(row, name)) is not None}
+    return replace(row, **known, on_folds=False)

@@ -80,6 +80,14 @@ _NO_AUDIT = {
     "predicted[:, k], metric='f1')"
 }
 
+# Held-out scores that do not say which class a row would get next, beside a null class.
+NO_CLASS_GAPS = (
+    "at_capacity of single classes beside a null class needs the scores of all classes for each held-out row, and this "
+    "search does not have them: an earlier version of csf kept none, a trainer of your own gives none "
+    "(csf.data.responses.Response.class_gaps), or 32 MB were too few for the winner's. Limit all of these classes "
+    "together by a number, such as at_capacity(0.05), or search once more, with fewer rows or folds"
+)
+
 TWO_CLASSES = Supports("two classes")
 
 ROW_THRESHOLDS = Supports(

@@ -57,6 +57,8 @@ class HeldOutPredictions(NamedTuple):
     decided: Array | None
     # Of classes that are all alike, what rules decide that were tuned on other samples.
     lost: Array | None = None
+    # Of several classes beside a null class, what `csf.data.responses.class_gaps` says.
+    class_gaps: Array | None = None
 
     def at(self, places: IntArray) -> HeldOutPredictions:
         """Return the predictions for other entries, given the place of each one here."""
@@ -130,14 +132,16 @@ class FoldResult:
 
     ``decided`` are codes, and ``score`` has the scores of all classes, where there is no null class (`Fold.n_alike`);
     ``method`` is the prediction method of the scores. ``lost`` are held-out samples that are assigned to the wrong one
-    of several classes, at every threshold; ``train_outcome`` is the model's own decision with all known profiles on the
-    training samples, where bounds use those. A failure has only its traceback and its cause.
+    of several classes, at every threshold, and ``class_gaps`` says how they compare with each other; ``train_outcome``
+    is the model's own decision with all known profiles on the training samples, where bounds use those. A failure has
+    only its traceback and its cause.
     """
 
     decided: Array | None = None
     score: Array | None = None
     method: str | None = None
     lost: BoolArray | None = None
+    class_gaps: Array | None = None
     train_outcome: tuple[ErrorProfile, Hull] | None = None
     fit_time: float = 0.0
     score_time: float = 0.0
@@ -209,6 +213,7 @@ def run_fold(
             score=answer.score,
             method=answer.method,
             lost=lost,
+            class_gaps=answer.class_gaps,
             train_outcome=train_outcome,
             fit_time=fitted - start,
             score_time=time.perf_counter() - fitted,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, Self, TypeVar
 
 import numpy as np
 from scipy.special import expit
@@ -34,6 +34,7 @@ from csf.thresholding.row_costs import CostDecision, RowCostChoice, RowCostRule,
 from csf.thresholding.rule import AllowedAnswers, ThresholdRule
 
 if TYPE_CHECKING:
+    from csf.evaluate import ScoreRow
     from csf.metrics.row_costs import CostTable
 
 
@@ -168,11 +169,7 @@ class ScoreAnswers(RankedAnswers):
     def within(self, limits: Mapping[int, float], weight: Array) -> GivenAnswers:
         """Answer within limits, which count answers of a wrong class too."""
         given = super().within(limits, weight)
-        if self.lost is None:
-            return given
-        border = None if given.border is None else given.border._replace(codes=self._marked(given.border.codes))
-        codes, others = self._marked(given.codes), self._marked(given.others)
-        return GivenAnswers(codes, given.share, others, border, given.codes)
+        return given if self.lost is None else given.marked(self._marked)
 
     def _marked(self, codes: IntArray) -> IntArray:
         return np.where((codes == 1) & self.lost, LOST, codes)
@@ -217,20 +214,23 @@ class ScoreCandidates:
             yield ScoreAnswers(score, threshold, self.units.is_pos, self.costs)
 
 
-class NullClassCandidates:
-    """Trials and thresholds of a search of several classes beside a null class, chosen again on parts."""
+A = TypeVar("A", bound=TunedAnswers)
 
-    def __init__(self, sampled: EntryResampling, costs: Callable[[], Costs]) -> None:
-        self.sampled, self.costs, self.units = sampled, costs, sampled.units
+
+class NullClassCandidates(Generic[A]):
+    """Trials and thresholds of a search of several classes beside a null class, chosen again on parts.
+
+    ``answers`` returns those to all entries by the scores of a trial and a threshold.
+    """
+
+    def __init__(self, sampled: EntryResampling, answers: Callable[[ScoreRow, float], A]) -> None:
+        self.sampled, self.answers, self.units = sampled, answers, sampled.units
         self.weights_in = self.units.weights_in
 
-    def on_parts(self, counts: Array, first: int) -> Iterable[ScoreAnswers]:
-        """Choose trials and thresholds on parts; entries of a wrong class take a place too."""
-        truth = self.units.is_pos
+    def on_parts(self, counts: Array, first: int) -> Iterable[A]:
+        """Choose trials and thresholds on parts, see `csf.thresholding.evaluation.Candidates`."""
         for row, threshold in self.sampled.rows_on_parts(counts, first):
-            assert row.score is not None, "thresholds are tuned"
-            lost = np.zeros(truth.size, dtype=bool) if row.lost is None else row.lost
-            yield ScoreAnswers(row.score, threshold, truth, self.costs, lost)
+            yield self.answers(row, threshold)
 
 
 class CostCandidates:

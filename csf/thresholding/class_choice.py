@@ -81,7 +81,13 @@ class MulticlassStore(EntryStore[ClassRow]):
         self.odds, self._weight_there = np.ones(n_classes), weight
 
     def add_trial(
-        self, key: TrialKey, trial: Trial, score: Array | None, decided: IntArray, judged: IntArray | None = None
+        self,
+        key: TrialKey,
+        trial: Trial,
+        score: Array | None,
+        decided: IntArray,
+        judged: IntArray | None = None,
+        *_: object,
     ) -> None:
         """Store the predictions of a complete trial."""
         assert trial.score is not None, "a complete trial has a score"

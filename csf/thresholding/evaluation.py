@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -57,6 +57,11 @@ class GivenAnswers(NamedTuple):
     def whole(cls, codes: IntArray) -> GivenAnswers:
         """Give each entry one answer."""
         return cls(codes, np.ones(codes.size), codes)
+
+    def marked(self, mark: Callable[[IntArray], IntArray]) -> GivenAnswers:
+        """Tell answers to entries apart that limits count alike."""
+        border = None if self.border is None else self.border._replace(codes=mark(self.border.codes))
+        return GivenAnswers(mark(self.codes), self.share, mark(self.others), border, self.codes)
 
     def gets(self, answer: int) -> BoolArray:
         """Mark the entries that get an answer, at least in part."""
@@ -279,19 +284,26 @@ def reviewed_answers(n_classes: int, error: float) -> Array:
 # ---------------------------------------------------------------- the evaluation
 
 
-class RetunedAnswers(Protocol):
-    """Answers that reviews can be tuned for."""
+class LimitedAnswers(Protocol):
+    """Answers that can be limited."""
 
     def within(self, limits: Mapping[int, float], weight: Array) -> GivenAnswers:
         """Answer where some answers go to no more than a share of the weight of all entries."""
         ...
+
+
+class RetunedAnswers(LimitedAnswers, Protocol):
+    """Answers that reviews can be tuned for."""
 
     def reviewed(self, review: Review, weight: Array) -> IntArray:
         """Answer with reviews, tuned on entries of these weights; the number of answers stands for a review."""
         ...
 
 
-class Candidates(Protocol):
+A = TypeVar("A", bound=LimitedAnswers, covariant=True)
+
+
+class Candidates(Protocol[A]):
     """Choice of a decision that can be made again on parts of the entries."""
 
     @property
@@ -303,7 +315,7 @@ class Candidates(Protocol):
         """Compute the weight of each entry where each unit occurs ``counts`` times."""
         ...
 
-    def on_parts(self, counts: Array, first: int) -> Iterable[RetunedAnswers]:
+    def on_parts(self, counts: Array, first: int) -> Iterable[A]:
         """Choose and tune again on parts that hold each unit ``counts`` times; ``first`` is the number of the first."""
         ...
 
@@ -320,7 +332,7 @@ _KEPT_OPTIMISM = 2.0 / 3.0
 
 
 @dataclass(frozen=True, eq=False)
-class Evaluation:
+class Evaluation(Generic[A]):
     """Evaluation of the answers of a winner, by choices made again on parts of its held-out entries.
 
     Parameters
@@ -339,7 +351,7 @@ class Evaluation:
 
     answers: TunedAnswers
     terms: AnswerTerms
-    candidates: Candidates
+    candidates: Candidates[A]
     part_terms: AnswerTerms
     random_state: int
 
@@ -371,7 +383,9 @@ class Evaluation:
         """Compute the value of answers to all entries."""
         return float(self.terms.value(self.terms.sums(answers, self.terms.weight)))
 
-    def reviewed(self, review: Review, codes: IntArray, assessment: Assessment) -> Assessment:
+    def reviewed(
+        self: Evaluation[RetunedAnswers], review: Review, codes: IntArray, assessment: Assessment
+    ) -> Assessment:
         """Assess answers with reviews to all entries, which were tuned on these.
 
         The gain of reviews is corrected for their choice: the same answers, tuned on parts, are judged on these parts

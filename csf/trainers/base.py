@@ -258,7 +258,10 @@ class Trainer(ABC):
             methods = self.methods or PROBABILITIES_FIRST
             return respond_classes(model, X, labels.n_alike, tune=tune, labels=labels, methods=methods)
         learnt = labels.learnt_by(model)
-        answer = respond(model, X, learnt.null, tune=tune, methods=self.methods or DECISION_FIRST)
+        methods = self.methods or DECISION_FIRST
+        # Nobody asks which class training rows would get next.
+        compared = labels if part == "test" else None
+        answer = respond(model, X, learnt.null, tune=tune, methods=methods, labels=compared)
         return answer._replace(found=learnt.encode(answer.found))
 
     def estimator(self, training: Training) -> Estimator:

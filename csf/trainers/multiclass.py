@@ -18,10 +18,10 @@ from sklearn.svm import LinearSVC
 from sklearn.utils.parallel import Parallel, delayed
 
 from csf._common.sklearn import clone
-from csf._common.typing import Array, Costs, Estimator
+from csf._common.typing import Array, Costs, Estimator, IntArray
 from csf.data.costs import CostChannel, assembled, cost_sample_weight, own_class_weights, problem_costs, problems_of
 from csf.data.folds import Fold, LabelFold, Task
-from csf.data.responses import Features, Response, answer_of_classes, compare
+from csf.data.responses import Features, Response, answer_of_classes, class_gaps, compare
 from csf.solvers import Rows
 from csf.solvers.logistic import Multinomial, scores_of, shares_of
 from csf.trainers.base import GenericTrainer, Prepared, Trainer, Training
@@ -240,13 +240,21 @@ class OneVsRestTrainer(Trainer):
             return self._of_classes(each, self._n_alike, tune)
         if len(each) == 1:
             score = each[0] if self.problems[0] else -each[0]
-            return Response(score > 0.0, score if tune else None, self.codes[1])
+            gaps = self._gaps(score[:, None], self.codes[1:]) if tune and part == "test" else None
+            return Response(score > 0.0, score if tune else None, self.codes[1], class_gaps=gaps)
         scores = np.column_stack(each)
         if not tune:
             found = self.problems[scores.argmax(axis=1)]
             return Response(found > 0, found=found)
         score, best = compare(scores, self.problems.tolist().index(0), probabilities=False)
-        return Response(score > 0.0, score, self.problems[best])
+        others = self.problems > 0
+        gaps = self._gaps(scores[:, others], self.problems[others]) if part == "test" else None
+        return Response(score > 0.0, score, self.problems[best], class_gaps=gaps)
+
+    def _gaps(self, scores: Array, codes: IntArray) -> Array | None:
+        """Compare the classes other than the null class, where there are several."""
+        n_classes = self.labels.classes.size
+        return class_gaps(scores, codes, n_classes) if n_classes > 2 else None
 
     def _of_classes(self, each: list[Array], n_classes: int, tune: bool) -> Response:
         """Build the response where no class is the null class: probabilities where the base has them."""

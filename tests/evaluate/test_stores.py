@@ -140,3 +140,17 @@ def test_whole_weights_that_are_one_number_for_a_class_are_hardly_counts(others,
 )
 def test_counts_are_not_warned_of(weight):
     ScoreStore(TRUTH, np.asarray(weight, dtype=float))
+
+
+def test_gaps_between_classes_have_a_memory_limit_of_their_own():
+    store = ScoreStore(np.arange(100) % 2 > 0, max_bytes=2000)
+    for number in range(3):
+        gaps, score = np.zeros((100, 2), dtype=np.float32), np.arange(100.0) + number
+        store.add((0, number), score=score, class_gaps=gaps, threshold=0.5, value=0.1 * number)
+    # Three scores of 400 bytes fit, and two gaps of 800: the worst trial does without.
+    assert [row.class_gaps is None for row in store] == [True, False, False]
+    assert store.n_dropped == 0
+    assert all(row.n_bytes == 400 for row in store)
+    one = ScoreStore(np.arange(100) % 2 > 0, max_bytes=500)
+    one.add((0, 0), score=np.arange(100.0), class_gaps=np.zeros((100, 2), dtype=np.float32), threshold=0.5, value=0.1)
+    assert one[0, 0].class_gaps is not None

@@ -15,11 +15,11 @@ from csf._common.messages import warn
 from csf._common.typing import Array, BoolArray, Estimator, IntArray, Label, Params
 from csf.data.folds import Fold, pool_held_out, pooled
 from csf.data.labels import read_labels
-from csf.data.responses import class_scores, compare, lost_samples
+from csf.data.responses import class_gaps, class_scores, compare, lost_samples
 from csf.evaluate import Candidate, Chooser, Resampling, ScoreStore, kept
 from csf.evaluate.assessment import n_draws_of
 from csf.evaluate.choices import BEST, decisions
-from csf.evaluate.resampling import EntryResampling
+from csf.evaluate.resampling import EntryResampling, FixedEntries
 from csf.metrics.binary import Recall
 from csf.metrics.profile import ErrorProfile, Hull
 from csf.metrics.registry import positive_class, truth_of, values_of_tables
@@ -47,6 +47,7 @@ from csf.search.problems.results import (
 from csf.search.problems.two_classes import TwoClasses
 from csf.search.selection import Race, SettingRace, choose, races, stable_choice
 from csf.search.study import Study
+from csf.search.supports import NO_CLASS_GAPS
 from csf.search.training import Evaluator, FoldResult, HeldOutPredictions
 from csf.strategies import ImbalanceRatio
 from csf.thresholding.alerts import ComparedRows, no_scores_to_compare
@@ -64,6 +65,7 @@ from csf.thresholding.curve import ThresholdCurve, sweep_several
 from csf.thresholding.evaluation import Evaluation, TableTerms
 from csf.thresholding.exact_tests import ScoredSamples
 from csf.thresholding.linear_rule import fit_calibrator
+from csf.thresholding.null_class import ClassGapAnswers, LimitedClasses, LimitedClassTerms, class_limits
 from csf.thresholding.rule import AllowedAnswers, ThresholdRule
 
 if TYPE_CHECKING:
@@ -72,12 +74,13 @@ if TYPE_CHECKING:
     from csf._common.typing import Samples
     from csf.data.folds import ClassShares, Task
     from csf.data.responses import Response
-    from csf.evaluate import Assessment
+    from csf.evaluate import Assessment, ScoreRow, TrialKey
     from csf.metrics.base import Metric
     from csf.metrics.constraints import Constraint, Review
     from csf.metrics.trials import OutcomeFields
     from csf.search.config import SearchConfig, SearchEffort
     from csf.search.plan import Plan
+    from csf.thresholding.capacity import Capacity, NamedCapacities
     from csf.thresholding.certificates import Guarantee
 
 
@@ -198,7 +201,8 @@ class BinaryProblem(TwoClasses):
         # A sample has other values than the rows that decide.
         sampled = searched.store is not None and searched.store.is_sample
         won = conclude(searched, chooser_of(searched.config, models, draws=not sampled))
-        return self.decision.conclude(replace(won, decision=self.decision))
+        classes = self.labels.by_code.tolist() if self.labels.classes.size > 2 else ()
+        return self.decision.conclude(replace(won, decision=self.decision, classes=classes))
 
     def read_constraint(self, constraint: str | Constraint | None) -> Constraint | None:
         """Read a constraint, which may be by segment."""
@@ -209,8 +213,9 @@ class BinaryProblem(TwoClasses):
         """Replace the winner's held-out scores by means over models, and the threshold."""
         if self.labels.classes.size == 2:
             return found.decision.tuned(with_mean_scores(found, mean.ravel()))
-        score, code = compare(mean, 0, probabilities=True)
-        return with_mean_scores(found, score, lost_samples(pool_held_out(folds)[0], code))
+        (score, code), n_classes = compare(mean, 0, probabilities=True), self.labels.classes.size
+        gaps = class_gaps(mean[:, 1:], np.arange(1, n_classes), n_classes)
+        return with_mean_scores(found, score, lost_samples(pool_held_out(folds)[0], code), gaps)
 
     def held_out_scores(self, model: Any, fold: Any) -> Array:
         """Compute the scores in what a fold holds out that are averaged; beside a null class those of each code."""
@@ -265,6 +270,8 @@ class BinaryEvaluator(Evaluator):
     def store(self, truth: IntArray, weight: Array | None, *, samples: IntArray, max_bytes: int) -> ScoreStore:
         """Create the store of held-out scores."""
         store = ScoreStore(truth > 0, weight, samples=samples, max_bytes=max_bytes)
+        if (n_others := int(truth.max())) > 1:
+            store.codes = truth.astype(np.min_scalar_type(n_others))
         if self.beside:
             store.beside = {name: values[samples] for name, values in self.beside.items()}
         return store
@@ -282,7 +289,9 @@ class BinaryEvaluator(Evaluator):
             # Strategies and bounds read the training parts; threshold and score stay those of held-out data.
             trained = _train_outcome(metric, folds, guides)
             fields |= {name: trained[name] for name in ("profile", "hull", "value", "attained")}
-        return fields, HeldOutPredictions(score, decided, lost)
+        gaps = [each.class_gaps for each in results if each.class_gaps is not None]
+        class_gaps = pooled(gaps) if len(gaps) == len(results) else None
+        return fields, HeldOutPredictions(score, decided, lost, class_gaps)
 
 
 def _found(answer: Response | FoldResult, threshold: float | None) -> BoolArray:
@@ -367,6 +376,8 @@ class BinaryResult(ScoreResult):
     moved_best: tuple[int, float] | None = None
     # How the winner was chosen.
     chooser: Chooser = BEST
+    # Labels by code, of several classes beside a null class.
+    classes: Sequence[Label] = ()
 
     @cached_property
     def table(self) -> dict[str, Array]:
@@ -521,17 +532,61 @@ class BinaryResult(ScoreResult):
             options["recall"] = partial(values_of_tables, truth.like(Recall()))
         of_tables, candidates = partial(values_of_tables, metric), ScoreCandidates(sampled, self._error_costs)
         if self.lost is not None:
-            # Entries of a wrong class take places by their scores.
-            candidates = NullClassCandidates(self._entry_resampling(seed), self._error_costs)
+            candidates = NullClassCandidates(self._entry_resampling(seed), self._answers_by)
             of_tables, options = partial(_values_of_null_class, metric), options | {"n_answers": LOST + 1}
         terms, part_terms = (TableTerms(entries, 2, of_tables, **options) for entries in (store, candidates.units))
         return Evaluation(answers, terms, candidates, part_terms, seed)
 
-    def _entry_resampling(self, seed: int) -> EntryResampling:
-        """Return the choice of the winner and its threshold, in which equal samples are not merged."""
-        store = self._judged_store
+    def capacity(
+        self, at_most: Any, names: list[Label], assess: Callable[[], Assessment]
+    ) -> Capacity | NamedCapacities:
+        """Assess answers of which some go to no more than a share of the rows, beside a null class also by class."""
+        together = not isinstance(at_most, Mapping) or list(at_most) == names[1:]
+        if len(self.classes) <= 2 or (together and names[1] not in self.classes):
+            return super().capacity(at_most, names, assess)
+        limits = class_limits(at_most, self.classes)
+        _, gaps = self.held_out_answers, self.row.class_gaps
+        if gaps is None:
+            raise ValueError(NO_CLASS_GAPS)
+        return self.within_limits(at_most, limits, partial(self._class_evaluation, list(limits)), assess)
+
+    def _class_evaluation(self, limited: Sequence[int], seed: int) -> Evaluation:
+        """Return what evaluates the answers beside a null class within limits on classes, given their codes."""
+        store = self.store
+        assert store is not None, "asked for where there is one"
+        assert self.threshold is not None, "answers are ranked by scores"
+        classes = LimitedClasses(store.is_pos.astype(np.int64) if store.codes is None else store.codes, limited)
+
+        def answers(row: ScoreRow, threshold: float) -> ClassGapAnswers:
+            assert row.score is not None, "thresholds are tuned"
+            assert row.class_gaps is not None, "other rows are left out"
+            return ClassGapAnswers(row.score, threshold, row.class_gaps, classes)
+
+        compared = [row.key for row in store if row.class_gaps is not None]
+        candidates = NullClassCandidates(self._entry_resampling(seed, compared), answers)
+        terms, part_terms = (LimitedClassTerms(each, self.metric, classes) for each in (store, candidates.units))
+        return Evaluation(answers(self.row, self.threshold), terms, candidates, part_terms, seed)
+
+    def _entry_resampling(self, seed: int, among: Sequence[TrialKey] | None = None) -> EntryResampling:
+        """Return the choice of the winner and its threshold, in which equal samples are not merged.
+
+        It is one ``among`` some trials, all of them by default.
+        """
+        store = self.store
+        assert store is not None, "asked for where there is one"
+        if self.decided is not None:
+            assert self.threshold is not None, "a test chose one"
+            return FixedEntries(store.only(self.key), self.metric, self.threshold)
         options: Any = {"keep": [self.key], "n_draws": n_draws_of(store.copies), "random_state": seed}
-        return EntryResampling(store, self.metric, chooser=self.chooser, **options)
+        known = store if among is None else store.only(*among)
+        return EntryResampling(known, self.metric, chooser=self.chooser, **options)
+
+    def _answers_by(self, row: ScoreRow, threshold: float) -> ScoreAnswers:
+        """Answer all held-out entries beside a null class; those of a wrong class take places by their scores."""
+        assert row.score is not None, "thresholds are tuned"
+        truth = self._judged_store.truth
+        lost = np.zeros(truth.size, dtype=bool) if row.lost is None else row.lost
+        return ScoreAnswers(row.score, threshold, truth, self._error_costs, lost)
 
     @property
     def lost(self) -> BoolArray | None:
@@ -669,7 +724,9 @@ def _warn_of(winner: Trial, metric: Metric) -> None:
         warn_of_violation(metric.constraint, winner.rate)
 
 
-def with_mean_scores(found: BinaryResult, mean: Array, lost: BoolArray | None = None) -> BinaryResult:
+def with_mean_scores(
+    found: BinaryResult, mean: Array, lost: BoolArray | None = None, class_gaps: Array | None = None
+) -> BinaryResult:
     """Replace the winner's scores by mean scores, and the samples that are taken for a wrong class.
 
     Threshold, value and everything computed from them then belong to the mean of the models.
@@ -678,7 +735,8 @@ def with_mean_scores(found: BinaryResult, mean: Array, lost: BoolArray | None = 
     assert store is not None, "a search in memory has one"
     lost = None if lost is None or not lost.any() else lost
     best = sweep_several(store.is_pos, lost, mean, store.weight).best(metric, metric.constraint)
-    row = replace(found.row, score=mean, lost=lost, threshold=best.threshold, value=best.value)
+    row = replace(found.row, score=mean, lost=lost, class_gaps=class_gaps)
+    row = replace(row, threshold=best.threshold, value=best.value)
     store.put(row)
     threshold, profile = best.threshold, best.profile
     if found.config.is_stable and (cut := stable_choice(store, metric, among=found.key)) is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -594,7 +594,7 @@ class MeanResult:
         """Assess three answers to each label."""
         return [each.review_ for each in self.searches]
 
-    def capacity(self, at_most: Any, names: list[Label], assessment: Assessment) -> NamedCapacities:
+    def capacity(self, at_most: Any, names: list[Label], assess: Callable[[], Assessment]) -> NamedCapacities:
         """Assess limits on the shares of rows with some labels; the interval takes all errors to go together."""
         limits = places_limited(at_most, names, "label")
         limited = {at: self.searches[at].at_capacity(share) for at, share in limits.items()}

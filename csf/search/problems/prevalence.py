@@ -69,6 +69,7 @@ def _moved_store(known: ScoreStore, pos: float) -> ScoreStore:
     weight = factor / np.where(known.is_pos, share, 1.0 - share) * (1.0 if known.weight is None else known.weight)
     store = ScoreStore(known.is_pos, weight, samples=known.samples, copies=known.copies)
     store.repeats, store.has_groups, store.unmoved = known.repeats, known.has_groups, known
+    store.codes = known.codes
     return store
 
 

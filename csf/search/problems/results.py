@@ -365,10 +365,22 @@ class AnsweredResult(SearchResult):
     def capacity_limits(self, at_most: Any, names: list[Label]) -> dict[int, float]:
         """Read shares of the rows by answer; of two classes ``names`` has the positive one last."""
 
-    def capacity(self, at_most: Any, names: list[Label], assessment: Assessment) -> Capacity | NamedCapacities:
-        """Assess answers of which some go to no more than a share of the rows."""
-        limits = self.capacity_limits(at_most, names)
-        evaluation = self.evaluation(assessment.random_state)
+    def capacity(
+        self, at_most: Any, names: list[Label], assess: Callable[[], Assessment]
+    ) -> Capacity | NamedCapacities:
+        """Assess answers of which some go to no more than a share of the rows; ``assess`` those without limits."""
+        return self.within_limits(at_most, self.capacity_limits(at_most, names), self.evaluation, assess)
+
+    @staticmethod
+    def within_limits(
+        at_most: Any,
+        limits: Mapping[int, float],
+        evaluation_by: Callable[[int], Evaluation],
+        assess: Callable[[], Assessment],
+    ) -> Capacity | NamedCapacities:
+        """Assess answers within limits that were read of ``at_most``; ``evaluation_by`` evaluates them by a seed."""
+        assessment = assess()
+        evaluation = evaluation_by(assessment.random_state)
         ((worth, captured),) = evaluation.within([limits], assessment)
         answers, weight = evaluation.answers, evaluation.terms.weight
         given = answers.within(limits, weight)

@@ -73,9 +73,9 @@ class TwoClasses(Problem):
         """Predict all samples by a fitted base."""
         null, truth = task.user_labels.null, task.user_labels.decode(task.codes)
         null, truth = (0, task.codes) if base.coded else (null, truth)
-        answer = respond(base.base, task.X, null, tune=config.tunes, methods=self.methods)
-        lost = lost_samples(truth, answer.found, null)
-        return FoldResult(decided=answer.decided, score=answer.score, method=answer.method, lost=lost)
+        answer = respond(base.base, task.X, null, tune=config.tunes, methods=self.methods, labels=self.labels)
+        lost, gaps = lost_samples(truth, answer.found, null), answer.class_gaps
+        return FoldResult(decided=answer.decided, score=answer.score, method=answer.method, lost=lost, class_gaps=gaps)
 
     def fitted_rule(self, found: Any, base: FittedBase, result: FoldResult) -> ThresholdRule:
         """Build the rule of a fitted base."""
