@@ -311,9 +311,9 @@ def limits_on_alerts(
     shares: Mapping[int, object], known: Callable[[int], WrongAlerts], names: Sequence[Label]
 ) -> dict[int, AlertLimit]:
     """Check largest shares of wrong alerts by place; combine them with what is ``known`` of each place's rows."""
-    for at, share in shares.items():
-        check_fraction(share, f"wrong_at_most of {names[at]!r}")
-    return {at: AlertLimit(known(at), float(share)) for at, share in shares.items()}  # pyright: ignore[reportArgumentType] (it is checked)
+    for answer, share in shares.items():
+        check_fraction(share, f"wrong_at_most of {names[answer]!r}")
+    return {answer: AlertLimit(known(answer), float(share)) for answer, share in shares.items()}  # pyright: ignore[reportArgumentType] (it is checked)
 
 
 def largest_of(scores: Array, limited: Sequence[int]) -> IntArray:

@@ -434,8 +434,8 @@ class LabelReviews:
         limits = {} if at_most is None else places_limited(at_most, rule.label_names, "label")
         bands = self.bands * (len(rule.rules) // len(self.bands))
         columns = [
-            one.answers(part, X, limits.get(at), of_positive(wrong, at))
-            for at, (one, part) in enumerate(zip(bands, rule.rules))
+            one.answers(part, X, limits.get(label), of_positive(wrong, label))
+            for label, (one, part) in enumerate(zip(bands, rule.rules))
         ]
         return np.column_stack(columns)
 
@@ -452,20 +452,20 @@ class LabelledScores(NamedTuple):
     lost: BoolArray | None = None
 
     @classmethod
-    def of(cls, found: Any, bands: ReviewBands) -> Self:
+    def of(cls, result: Any, bands: ReviewBands) -> Self:
         """Collect the held-out entries of a search."""
-        rows, store = found.allowed_answers(bands.review, bands.extra_cost), found.store
+        rows, store = result.allowed_answers(bands.review, bands.extra_cost), result.store
         groups = store.samples if store.has_groups else None
-        return cls(rows, store.truth, store.weight, groups, store.repeats, found.lost)
+        return cls(rows, store.truth, store.weight, groups, store.repeats, result.lost)
 
     def answered(self, rule: ReviewBands, place: int) -> ScoredSamples:
         """Select the rows with an answer, the right ones as positives, so that precision counts these."""
-        own, sign = rule.decide(self.rows) == ANSWERS[::2][place], 1.0 if place else -1.0
-        own &= self.weight is None or self.weight > 0.0
-        weight, groups = (None if each is None else each[own] for each in (self.weight, self.groups))
+        chosen, sign = rule.decide(self.rows) == ANSWERS[::2][place], 1.0 if place else -1.0
+        chosen &= self.weight is None or self.weight > 0.0
+        weight, groups = (None if values is None else values[chosen] for values in (self.weight, self.groups))
         right = self.truth == (sign > 0.0)
-        right = (right if self.lost is None else right & ~self.lost)[own]
-        score = sign * self.rows.score[own]
+        right = (right if self.lost is None else right & ~self.lost)[chosen]
+        score = sign * self.rows.score[chosen]
         return ScoredSamples(right, score, weight, None, groups, self.repeats)
 
 
@@ -473,8 +473,8 @@ def bands_of_costs(
     review: Review, decision: CostDecision, score: Array, table: CostTable, weight: Array
 ) -> ReviewBands:
     """Choose bands by the expected costs of each row; under a limit on reviews, keep those that save most."""
-    _, own, looked_at = decision.with_review(score, table, review.cost, review.error)
-    return ReviewBands(review=review, extra_cost=cost_of_place(review, own, looked_at, weight))
+    _, cost, looked_at = decision.with_review(score, table, review.cost, review.error)
+    return ReviewBands(review=review, extra_cost=cost_of_place(review, cost, looked_at, weight))
 
 
 def cost_of_place(review: Review, without: Array, looked_at: Array, weight: Array) -> float:
@@ -508,13 +508,13 @@ def bands_of_score(
     if review.only_limits:
         return ReviewBands(review=review, lower=threshold, upper=threshold)
     lost = np.zeros(truth.size, dtype=bool) if lost is None else lost
-    score, truth, weight, lost = (each[weight > 0.0] for each in (score, truth, weight, lost))
-    distinct, at = np.unique(score, return_inverse=True)
+    score, truth, weight, lost = (values[weight > 0.0] for values in (score, truth, weight, lost))
+    distinct, places = np.unique(score, return_inverse=True)
     edges = np.concatenate([[-np.inf], midpoint(distinct[1:], distinct[:-1]), [np.inf]])
     tried = np.unique(np.linspace(0, distinct.size, _MOST_CUTS).round().astype(int))
 
     def before(values: Array) -> Array:
-        return np.concatenate([[0.0], np.cumsum(np.bincount(at, values))])[tried]
+        return np.concatenate([[0.0], np.cumsum(np.bincount(places, values))])[tried]
 
     missed, alarms, looked_at = before(weight * truth * costs[0]), before(weight * ~truth * costs[1]), before(weight)
     # What acting costs: false alarms, and alarms of a wrong class.

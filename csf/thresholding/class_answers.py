@@ -37,10 +37,10 @@ class LabelledRows(NamedTuple):
 
     def answered(self, rule: ClassReviews, place: int) -> ScoredSamples:
         """Select the rows with an answer, the right ones as positives, with its probabilities as scores."""
-        own = (rule.decide(self.rows) == place) & (self.weight > 0.0)
-        groups = None if self.groups is None else self.groups[own]
+        chosen = (rule.decide(self.rows) == place) & (self.weight > 0.0)
+        groups = None if self.groups is None else self.groups[chosen]
         return ScoredSamples(
-            self.truth[own] == place, self.rows.proba[own, place], self.weight[own], None, groups, self.repeats
+            self.truth[chosen] == place, self.rows.proba[chosen, place], self.weight[chosen], None, groups, self.repeats
         )
 
 
@@ -91,8 +91,8 @@ class ClassReviews(ReviewRule):
         """Find the prices of errors, and what a place costs where reviews are limited, on held-out rows."""
         prices = prices_of(metric, known)
         reviews = cls(review=review, names=names, prices=prices, least=np.zeros(len(prices)))
-        own, looked_at = reviews.costs(known.rows, known.rows.codes)
-        return replace(reviews, extra_cost=cost_of_place(review, own, looked_at, known.weight))
+        cost, looked_at = reviews.costs(known.rows, known.rows.codes)
+        return replace(reviews, extra_cost=cost_of_place(review, cost, looked_at, known.weight))
 
     @property
     def wrong_limits(self) -> dict[int, float]:
@@ -101,14 +101,14 @@ class ClassReviews(ReviewRule):
 
     def with_least(self, least: Mapping[int, float]) -> Self:
         """Raise the smallest probabilities with which classes are answered."""
-        return replace(self, least=np.array([max(p, least.get(at, p)) for at, p in enumerate(self.least)]))
+        return replace(self, least=np.array([max(p, least.get(code, p)) for code, p in enumerate(self.least)]))
 
     def costs(self, rows: RuleRows, codes: IntArray) -> tuple[Array, Array]:
         """Compute the expected costs of classes for rows, and of their reviews."""
         n_classes, review = len(self.prices), self.review
-        own = np.take_along_axis(rows.proba @ self.prices, codes[:, None], axis=1)[:, 0]
+        cost = np.take_along_axis(rows.proba @ self.prices, codes[:, None], axis=1)[:, 0]
         wrong = rows.proba @ (self.prices.sum(axis=1) / (n_classes - 1))
-        return own, review.cost + self.extra_cost + review.error * wrong
+        return cost, review.cost + self.extra_cost + review.error * wrong
 
     def _forced(self, rows: RuleRows, codes: IntArray) -> BoolArray:
         """Mark the rows that the limits on wrong answers send to a review."""
@@ -117,8 +117,8 @@ class ClassReviews(ReviewRule):
     def decide(self, rows: RuleRows) -> IntArray:
         """Return the codes of the answers; the number of classes stands for a review."""
         codes = rows.codes
-        own, looked_at = self.costs(rows, codes)
-        return np.where((looked_at < own) | self._forced(rows, codes), len(self.prices), codes)
+        cost, looked_at = self.costs(rows, codes)
+        return np.where((looked_at < cost) | self._forced(rows, codes), len(self.prices), codes)
 
     def answers(
         self, rule: MulticlassRule, X: Samples, at_most: object = None, wrong: AlertLimits = NO_LIMITS
@@ -150,13 +150,13 @@ class ClassReviews(ReviewRule):
 
     def _gains(self, rows: RuleRows, codes: IntArray) -> Array:
         """Compute what classes and a review gain, in one unit."""
-        own, looked_at = self.costs(rows, rows.codes)
+        cost, looked_at = self.costs(rows, rows.codes)
         if rows.worth is None:
             # Scores of a base that decides by itself are in no unit of costs. Its answers are not those of least
             # expected cost, and stay where no limit moves them.
             return with_lifted(-np.column_stack([rows.proba @ self.prices, looked_at]), codes, codes < len(self.prices))
         unit = np.max(np.diagonal(rows.worth)[:, None] - rows.worth) / self.prices.max()
-        return np.column_stack([rows.scores, rows.scores.max(axis=1) + unit * (own - looked_at)])
+        return np.column_stack([rows.scores, rows.scores.max(axis=1) + unit * (cost - looked_at)])
 
 
 # ---------------------------------------------------------------- answers that are tuned again

@@ -35,9 +35,9 @@ class LabelAnswers(ScoreAnswers):
         """Answer where some labels go to no more than a share of the samples."""
         share, others = np.ones(self.codes.size), self.codes.copy()
         for label, limit in limits.items():
-            own = np.flatnonzero(self.labels == label)
-            given = RankedAnswers(self.rank[own], self.least).within({1: limit}, weight[own])
-            share[own], others[own] = given.share, given.others
+            entries = np.flatnonzero(self.labels == label)
+            given = RankedAnswers(self.rank[entries], self.least).within({1: limit}, weight[entries])
+            share[entries], others[entries] = given.share, given.others
         return GivenAnswers(self.codes, share, others, None, np.where(self.codes == 1, self.labels, -1))
 
     def acted(self, answer: int, given: GivenAnswers, weight: Array) -> float:
@@ -113,8 +113,8 @@ class SampleMeanTerms(AnswerTerms):
 
     def _found(self, answers: GivenAnswers) -> Array:
         """Compute how far each sample gets each label, of shape (n_samples, n_labels)."""
-        found = sum((share * (codes == 1) for codes, share in answers.parts), np.zeros(self.truth.size))
-        return found.reshape(-1, self.n_labels)
+        shares = sum((share * (codes == 1) for codes, share in answers.parts), np.zeros(self.truth.size))
+        return shares.reshape(-1, self.n_labels)
 
     def _rows(self, answers: GivenAnswers, weight: Array) -> tuple[Array, Array]:
         """Compute the value of each sample, and its weight."""

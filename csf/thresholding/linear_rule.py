@@ -252,9 +252,9 @@ class ClassProbabilityRule:
         """
         parts = [demand.affine for demand in demands]
         if self.matrix is None and None not in parts:
-            slopes, offsets = (np.tensordot(multipliers, np.array(each), 1) for each in zip(*parts))
+            slopes, offsets = (np.tensordot(multipliers, np.array(values), 1) for values in zip(*parts))
             return replace(self, slopes=self.slopes + slopes, offsets=self.offsets + offsets)
-        matrix = self.worth + sum(each * demand.gains for each, demand in zip(multipliers, demands))
+        matrix = self.worth + sum(multiplier * demand.gains for multiplier, demand in zip(multipliers, demands))
         return ClassProbabilityRule(np.ones(len(matrix)), np.zeros(len(matrix)), matrix)
 
     def decide(self, proba: Array) -> IntArray:
@@ -418,21 +418,21 @@ def _with_least_multipliers(
     units = [size / np.ptp(demand.gains) for demand in demands]
     multipliers = np.zeros(len(demands)) if len(demands) == 1 else start.copy()
 
-    def decided(at: int, multiplier: float) -> ClassProbabilityRule:
-        multipliers[at] = multiplier
+    def decided(place: int, multiplier: float) -> ClassProbabilityRule:
+        multipliers[place] = multiplier
         rule = aim.with_demands(multipliers, demands)
         tally.decide(rule)
         return rule
 
-    def keeps(at: int, multiplier: float) -> bool:
-        decided(at, multiplier)
-        return not kept[at].missing(tally.confusion())
+    def keeps(place: int, multiplier: float) -> bool:
+        decided(place, multiplier)
+        return not kept[place].missing(tally.confusion())
 
     for _ in range(1 if len(demands) == 1 else _SWEEPS):
         before = multipliers.copy()
-        for at, unit in enumerate(units):
-            least = _least(partial(keeps, at), start[at] or unit, _LARGEST * unit)
-            rule = decided(at, least)
+        for place, unit in enumerate(units):
+            least = _least(partial(keeps, place), start[place] or unit, _LARGEST * unit)
+            rule = decided(place, least)
         if np.array_equal(before, multipliers):
             break
     return rule, multipliers

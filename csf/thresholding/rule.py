@@ -55,7 +55,7 @@ def base_has(*methods: str) -> Callable[[Estimator], bool]:
     def check(self: Estimator) -> bool:
         estimator = getattr(self, "best_estimator_", self.base)
         models = named_models(estimator) or [("", estimator)]
-        return all(any(hasattr(each, method) for method in methods) for _, each in models)
+        return all(any(hasattr(model, method) for method in methods) for _, model in models)
 
     return check
 
@@ -286,8 +286,8 @@ class ThresholdRule(DecisionRule):
         score = answer.score if self.calibrator is None else self.calibrator.predict(answer.score)
         return self._named(answer.found), score
 
-    def _named(self, found: Label) -> Array:
-        return self.names[np.searchsorted(self.known, found)]
+    def _named(self, labels: Label) -> Array:
+        return self.names[np.searchsorted(self.known, labels)]
 
     @property
     def listed(self) -> Array:
@@ -297,12 +297,12 @@ class ThresholdRule(DecisionRule):
     def predict(self, X: Samples) -> Array:
         """Predict the user's labels."""
         if self.tuned:
-            found, score = self.scored(X)
+            named, score = self.scored(X)
             decided: BoolArray = score >= self.threshold
         else:
             answer = respond(self.estimator, X, self.known_null, tune=False)
-            found, decided = self._named(answer.found), answer.decided
-        return np.where(decided, found, self.null).astype(self.names.dtype, copy=False)
+            named, decided = self._named(answer.found), answer.decided
+        return np.where(decided, named, self.null).astype(self.names.dtype, copy=False)
 
     def predict_within(self, X: Samples, at_most: object = None, wrong: AlertLimits = NO_LIMITS) -> Array:
         """Predict with no more positives than the capacity and a limit on wrong alerts allow: those of highest rank.
@@ -408,8 +408,8 @@ class ThresholdRule(DecisionRule):
 
     def curve(self, X: Samples, y: ArrayLike, sample_weight: ArrayLike | None = None) -> ThresholdCurve:
         """Compute the curve of all thresholds of the score on labelled samples."""
-        (labels, is_pos, weight), (found, score) = self.checked_truth(X, y, sample_weight), self.scored(X)
-        return sweep_several(is_pos, lost_samples(labels, found, self.null), score, weight)
+        (labels, is_pos, weight), (named, score) = self.checked_truth(X, y, sample_weight), self.scored(X)
+        return sweep_several(is_pos, lost_samples(labels, named, self.null), score, weight)
 
     def _check_known(self, classes: Array) -> None:
         if not np.isin(classes, self.names).all():

@@ -119,9 +119,9 @@ class Problem(SearchedProblem):
         studies = self.fitted_studies(config, task)
         searched = judge_fitted(config, task, self.fitted_judge(config, results), studies, results, stopped)
         # None of them has parameters that margins are for.
-        found = self.concluded(searched, [Model(None, None, None)])
-        setting = found.key[0]
-        return found, self.fitted_rule(found, bases[setting], results[setting])
+        result = self.concluded(searched, [Model(None, None, None)])
+        setting = result.key[0]
+        return result, self.fitted_rule(result, bases[setting], results[setting])
 
     @abstractmethod
     def fitted_result(self, config: SearchConfig, base: FittedBase, task: Task) -> FoldResult:
@@ -142,7 +142,7 @@ class Problem(SearchedProblem):
         return self.judge(config)
 
     @abstractmethod
-    def fitted_rule(self, found: Any, base: FittedBase, result: FoldResult) -> DecisionRule:
+    def fitted_rule(self, outcome: Any, base: FittedBase, result: FoldResult) -> DecisionRule:
         """Build the rule of a fitted base."""
 
     def conclude(self, config: SearchConfig, plan: Plan, store: Store | None, stopped: str | None) -> SearchResult:

@@ -209,13 +209,13 @@ class BinaryProblem(TwoClasses):
         by_row = self.decision.constraint(None)
         return super().read_constraint(constraint) if by_row is None else by_row
 
-    def with_mean_scores(self, found: BinaryResult, mean: Array, folds: list[Fold]) -> BinaryResult:
+    def with_mean_scores(self, result: BinaryResult, mean: Array, folds: list[Fold]) -> BinaryResult:
         """Replace the winner's held-out scores by means over models, and the threshold."""
         if self.labels.classes.size == 2:
-            return found.decision.tuned(with_mean_scores(found, mean.ravel()))
+            return result.decision.tuned(with_mean_scores(result, mean.ravel()))
         (score, code), n_classes = compare(mean, 0, probabilities=True), self.labels.classes.size
         gaps = class_gaps(mean[:, 1:], np.arange(1, n_classes), n_classes)
-        return with_mean_scores(found, score, lost_samples(pool_held_out(folds)[0], code), gaps)
+        return with_mean_scores(result, score, lost_samples(pool_held_out(folds)[0], code), gaps)
 
     def held_out_scores(self, model: Any, fold: Any) -> Array:
         """Compute the scores in what a fold holds out that are averaged; beside a null class those of each code."""
@@ -227,22 +227,22 @@ class BinaryProblem(TwoClasses):
         return every
 
     def rule_by(
-        self, found: BinaryResult, estimator: Estimator, known: Array, names: Array, method: str | None = None
+        self, result: BinaryResult, estimator: Estimator, known: Array, names: Array, method: str | None = None
     ) -> ThresholdRule:
         """Build the rule of a fitted estimator with a score by a method."""
-        config = found.config
+        config = result.config
         rule = ThresholdRule.of(
             estimator,
             known=known,
             names=names,
             null=self.labels.null,
-            threshold=found.threshold,
+            threshold=result.threshold,
             method=method,
             tuned=config.tunes,
-            costs=found.winner.costs,
+            costs=result.winner.costs,
             one_vs_rest=config.weighting == "one-vs-rest",
         )
-        return found.in_rule(rule)
+        return result.in_rule(rule)
 
 
 def _values_of_null_class(metric: Metric, tables: Array) -> Array:
@@ -279,8 +279,8 @@ class BinaryEvaluator(Evaluator):
     def _judged(self, folds: list[Fold], results: list[FoldResult], trial: Trial) -> tuple[Params, HeldOutPredictions]:
         metric = self.metric
         truth, weight, _ = pool_held_out(folds)
-        decided, lost = (pooled([getattr(each, name) for each in results]) for name in ("decided", "lost"))
-        score = pooled([each.score for each in results]) if self.tune else None
+        decided, lost = (pooled([getattr(result, name) for result in results]) for name in ("decided", "lost"))
+        score = pooled([result.score for result in results]) if self.tune else None
         # The metric is no mean over folds: what all of them hold out is judged together, with one threshold.
         judged = evaluate(metric, truth > 0, lost, decided, score, weight)
         fields: dict[str, Any] = {**judged, "fold_scores": _fold_scores(metric, folds, results, judged)}
@@ -289,7 +289,7 @@ class BinaryEvaluator(Evaluator):
             # Strategies and bounds read the training parts; threshold and score stay those of held-out data.
             trained = _train_outcome(metric, folds, guides)
             fields |= {name: trained[name] for name in ("profile", "hull", "value", "attained")}
-        gaps = [each.class_gaps for each in results if each.class_gaps is not None]
+        gaps = [result.class_gaps for result in results if result.class_gaps is not None]
         class_gaps = pooled(gaps) if len(gaps) == len(results) else None
         return fields, HeldOutPredictions(score, decided, lost, class_gaps)
 
@@ -340,20 +340,20 @@ def _train_outcome(metric: Metric, folds: list[Fold], known: list[tuple[ErrorPro
     return outcome(metric, ErrorProfile(fn, fp, pos), hull=Hull.mean(hulls, shares))
 
 
-def warn_of_one_side(metric: Metric, winner: Trial, found: BoolArray) -> None:
+def warn_of_one_side(metric: Metric, winner: Trial, predicted: BoolArray) -> None:
     """Warn where the winner, trained on all samples, predicts one class, unlike its trainings on folds."""
-    if found.any() and not found.all():
+    if predicted.any() and not predicted.all():
         return
     assert winner.profile is not None, "winners are complete"
     assert winner.score is not None, "winners are complete"
     pos = winner.profile.pos
-    useless = ErrorProfile(fn=0.0, fp=1.0 - pos, pos=pos) if found.all() else ErrorProfile(fn=pos, fp=0.0, pos=pos)
+    useless = ErrorProfile(fn=0.0, fp=1.0 - pos, pos=pos) if predicted.all() else ErrorProfile(fn=pos, fp=0.0, pos=pos)
     if winner.score > metric.of(useless) + 1e-9:
         warn(
             f"the winner (t={winner.t}, threshold {winner.threshold}) has {metric.name} {winner.score:.4g} on held-out "
-            f"data, but trained on all data it finds {'all' if found.all() else 'none'} of its samples positive: its "
-            "scores are too alike for a threshold to pass from one training to the next. Search other parameters of "
-            'the base (param_grid={"C": [...]}), or train with equal costs alone (n_trials=1)',
+            f"data, but trained on all data it finds {'all' if predicted.all() else 'none'} of its samples positive: "
+            "its scores are too alike for a threshold to pass from one training to the next. Search other parameters "
+            'of the base (param_grid={"C": [...]}), or train with equal costs alone (n_trials=1)',
         )
 
 
@@ -413,13 +413,13 @@ class BinaryResult(ScoreResult):
         if store is None or score is None or not np.isfinite(score).all():
             return None
         # Repeated folds say the same sample again. Members of a group are samples of their own.
-        at = slice(None) if store.has_groups else np.unique(store.samples, return_index=True)[1]
-        return store.is_pos[at], score[at].astype(np.float64)
+        entries = slice(None) if store.has_groups else np.unique(store.samples, return_index=True)[1]
+        return store.is_pos[entries], score[entries].astype(np.float64)
 
     def at_shares(self, pos: float, rule: Any) -> tuple[BinaryResult, Any]:
         """Adapt the result and the rule to another share of positives."""
-        found = replace(self, **fields_at_share(self, pos))
-        return found, None if rule is None else found.in_rule(rule)
+        result = replace(self, **fields_at_share(self, pos))
+        return result, None if rule is None else result.in_rule(rule)
 
     def curve(self) -> ThresholdCurve:
         """Return all thresholds on the winner's held-out scores."""
@@ -505,20 +505,20 @@ class BinaryResult(ScoreResult):
     def _assessed(self, seed: int) -> Assessment:
         store = self._judged_store
         # Without splits nothing was trained: the model is the user's own.
-        found = self._resampling(seed).assess(self.key, trained=self.n_splits > 0)
+        assessment = self._resampling(seed).assess(self.key, trained=self.n_splits > 0)
         if len(ends := self.metric.extremes) > 1:
-            found = found.over_range(self.metric.of(self.errors), [end.of(self.errors) for end in ends])
+            assessment = assessment.over_range(self.metric.of(self.errors), [end.of(self.errors) for end in ends])
         if store.share == 1.0:
-            return found
+            return assessment
         # Counts of all rows say what was attained, and draws of a sample what the choice added to the best value there:
         # at the threshold of all rows the sample may miss the constraint. Chance falls with the root of the rows.
         metric, attained, by_chance = self.metric, self.row.value, store.share**0.5
         if self.threshold is not None:
             attained = metric.of(self.curve().best(metric, metric.constraint).profile)
         return replace(
-            found,
-            corrected_score=self.score - by_chance * (attained - found.corrected_score),
-            monte_carlo_error=by_chance * found.monte_carlo_error,
+            assessment,
+            corrected_score=self.score - by_chance * (attained - assessment.corrected_score),
+            monte_carlo_error=by_chance * assessment.monte_carlo_error,
         )
 
     def evaluation(self, seed: int, review: Review | None = None) -> Evaluation:
@@ -564,7 +564,7 @@ class BinaryResult(ScoreResult):
 
         compared = [row.key for row in store if row.class_gaps is not None]
         candidates = NullClassCandidates(self._entry_resampling(seed, compared), answers)
-        terms, part_terms = (LimitedClassTerms(each, self.metric, classes) for each in (store, candidates.units))
+        terms, part_terms = (LimitedClassTerms(entries, self.metric, classes) for entries in (store, candidates.units))
         return Evaluation(answers(self.row, self.threshold), terms, candidates, part_terms, seed)
 
     def _entry_resampling(self, seed: int, among: Sequence[TrialKey] | None = None) -> EntryResampling:
@@ -594,8 +594,8 @@ class BinaryResult(ScoreResult):
         rows = [] if self.store is None else [row.lost for row in self.store]
         if self.store is None or all(lost is None for lost in rows):
             return None
-        own = self.row.lost
-        return np.zeros(self.store.is_pos.size, dtype=bool) if own is None else own
+        winner_lost = self.row.lost
+        return np.zeros(self.store.is_pos.size, dtype=bool) if winner_lost is None else winner_lost
 
     def totals(self, table: Array) -> Array:
         """Sum a table over the classes; answers of a wrong class go with all others that are not null."""
@@ -656,16 +656,16 @@ class BinaryResult(ScoreResult):
         """Score samples by the rule that predicts."""
         rule = rule.for_rows(task.fit_params)
         (named, score), truth = rule.scored(task.X), task.user_labels.decode(task.codes)
-        found = (task.codes > 0) & ~lost_samples(truth, named, rule.null)
-        return ComparedRows(kept(score), found, held_out_units(task))
+        right = (task.codes > 0) & ~lost_samples(truth, named, rule.null)
+        return ComparedRows(kept(score), right, held_out_units(task))
 
     def with_training(self, rule: ThresholdRule, some: Task) -> Self:
         """Keep some of the training samples; warn where the model trained on all of them predicts one class."""
         known = super().with_training(rule, some)
         if not self.config.averages_folds:
             rule = rule.for_rows(some.fit_params)
-            found = rule.predict(some.X) != rule.null if known.trained is None else known.trained.rows >= rule.cut
-            warn_of_one_side(self.metric, replace(self.winner, threshold=self.threshold, score=self.score), found)
+            predicted = rule.predict(some.X) != rule.null if known.trained is None else known.trained.rows >= rule.cut
+            warn_of_one_side(self.metric, replace(self.winner, threshold=self.threshold, score=self.score), predicted)
         return known
 
     @property
@@ -725,23 +725,23 @@ def _warn_of(winner: Trial, metric: Metric) -> None:
 
 
 def with_mean_scores(
-    found: BinaryResult, mean: Array, lost: BoolArray | None = None, class_gaps: Array | None = None
+    result: BinaryResult, mean: Array, lost: BoolArray | None = None, class_gaps: Array | None = None
 ) -> BinaryResult:
     """Replace the winner's scores by mean scores, and the samples that are taken for a wrong class.
 
     Threshold, value and everything computed from them then belong to the mean of the models.
     """
-    store, metric = found.store, found.metric
+    store, metric = result.store, result.metric
     assert store is not None, "a search in memory has one"
     lost = None if lost is None or not lost.any() else lost
     best = sweep_several(store.is_pos, lost, mean, store.weight).best(metric, metric.constraint)
-    row = replace(found.row, score=mean, lost=lost, class_gaps=class_gaps)
+    row = replace(result.row, score=mean, lost=lost, class_gaps=class_gaps)
     row = replace(row, threshold=best.threshold, value=best.value)
     store.put(row)
     threshold, profile = best.threshold, best.profile
-    if found.config.is_stable and (cut := stable_choice(store, metric, among=found.key)) is not None:
+    if result.config.is_stable and (cut := stable_choice(store, metric, among=result.key)) is not None:
         threshold, profile = cut.threshold, cut.profile
     value, constraint = metric.of(profile), metric.constraint
     store.put(replace(row, threshold=threshold, value=value))
     rate = None if constraint is None else constraint.rate.of(profile)
-    return replace(found, threshold=threshold, score=value, feasible=best.feasible, constraint_value=rate)
+    return replace(result, threshold=threshold, score=value, feasible=best.feasible, constraint_value=rate)

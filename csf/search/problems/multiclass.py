@@ -170,28 +170,28 @@ class MulticlassProblem(Problem):
         self.labels.check_codes(learnt_classes(base.base))
         return FoldResult(decided=scores.argmax(axis=1), score=scores)
 
-    def fitted_rule(self, found: MulticlassResult, base: FittedBase, result: FoldResult) -> MulticlassRule:
+    def fitted_rule(self, outcome: MulticlassResult, base: FittedBase, result: FoldResult) -> MulticlassRule:
         """Build the rule of a fitted base."""
-        return self.rule_of(found, base.base)
+        return self.rule_of(outcome, base.base)
 
     def concluded(self, searched: SearchRecord, models: Sequence[Model]) -> MulticlassResult:
         """Choose the winner, and its rule."""
         return conclude_classes(searched, self.labels)
 
-    def rule_of(self, found: MulticlassResult, estimator: Estimator, method: str | None = None) -> MulticlassRule:
+    def rule_of(self, result: MulticlassResult, estimator: Estimator, method: str | None = None) -> MulticlassRule:
         """Build the rule of a winner that is a fitted estimator."""
-        return found.rule_with(estimator, self.labels)
+        return result.rule_with(estimator, self.labels)
 
-    def with_mean_scores(self, found: MulticlassResult, mean: Array, folds: list[Fold]) -> MulticlassResult:
+    def with_mean_scores(self, result: MulticlassResult, mean: Array, folds: list[Fold]) -> MulticlassResult:
         """Replace the winner's held-out scores by means over models, and the rule."""
-        store, metric = found.store, found.metric
-        row, score = store[found.key], kept(mean)
+        store, metric = result.store, result.metric
+        row, score = store[result.key], kept(mean)
         proba = store.probabilities(score, row.costs)
         judged = cross_fitted(proba, store.truth, metric, store.parts(score), weight=store.weight)
         small = row.decided.dtype
         decided = score.argmax(axis=1).astype(small)
         store.put(replace(row, score=score, decided=decided, judged=judged.astype(small)))
-        return ruled(found)
+        return ruled(result)
 
     def held_out_scores(self, model: Estimator, fold: Fold) -> Array:
         """Compute the probabilities of all classes in what a fold holds out."""
@@ -221,7 +221,7 @@ class MulticlassEvaluator(Evaluator):
 
     def _judged(self, folds: list[Fold], results: list[FoldResult], trial: Trial) -> tuple[Params, HeldOutPredictions]:
         store, decided = self._store, pooled([result.decided for result in results])
-        own, tuned, judged, score, codes = self._confusion(decided), None, None, None, None
+        plain, tuned, judged, score, codes = self._confusion(decided), None, None, None, None
         if self.tune:
             score = kept(pooled([result.score for result in results]))
             proba = store.probabilities(score, trial.costs)
@@ -229,7 +229,7 @@ class MulticlassEvaluator(Evaluator):
             codes = cross_fitted(proba, store.truth, self.metric, store.parts(score), weight=store.weight)
             tuned, judged = self._confusion(rule.decide(proba)), self._confusion(codes)
         of_folds = tuple(self._fold_score(fold, result) for fold, result in zip(folds, results))
-        fields = {**judged_fields(self.metric, own, tuned, judged), "fold_scores": of_folds}
+        fields = {**judged_fields(self.metric, plain, tuned, judged), "fold_scores": of_folds}
         return fields, HeldOutPredictions(score, decided, codes)
 
     def _confusion(self, decided: IntArray) -> Array:
@@ -291,9 +291,9 @@ class MulticlassResult(AnsweredResult):
         if row.score is None:
             return None
         # Repeated folds say the same sample again. Members of a group are samples of their own.
-        at = slice(None) if store.has_groups else np.unique(store.samples, return_index=True)[1]
+        entries = slice(None) if store.has_groups else np.unique(store.samples, return_index=True)[1]
         shares = np.bincount(store.truth, store.weights_in(store.copies), store.n_classes)
-        return shares / shares.sum(), store.truth[at], store.probabilities(row.score, row.costs)[at]
+        return shares / shares.sum(), store.truth[entries], store.probabilities(row.score, row.costs)[entries]
 
     def reviews(self, review: Review, names: Sequence[Label]) -> ClassReviews:
         """Tune the rule of the classes and a review on the held-out entries."""
@@ -340,10 +340,12 @@ class MulticlassResult(AnsweredResult):
         """Score samples by the rule that predicts."""
         return ComparedRows(rule.rows(task.X), task.codes, held_out_units(task))
 
-    def alerts_among(self, known: ComparedRows, at: int, bands: Any = None, limited: Sequence[int] = ()) -> WrongAlerts:
+    def alerts_among(
+        self, known: ComparedRows, code: int, bands: Any = None, limited: Sequence[int] = ()
+    ) -> WrongAlerts:
         """Collect the probabilities of rows of all other classes; rows that are alerts of another one are below all."""
-        answers = largest_of(known.rows.scores, limited or [at]) if bands is None else bands.decide(known.rows)
-        return known.alerts(sureness_of(known.rows.proba, at, answers), at)
+        answers = largest_of(known.rows.scores, limited or [code]) if bands is None else bands.decide(known.rows)
+        return known.alerts(sureness_of(known.rows.proba, code, answers), code)
 
     def alert_limits(self, wrong_at_most: object, names: list[Label], bands: Any = None) -> dict[int, AlertLimit]:
         """Read limits on wrong alerts by class."""
@@ -352,7 +354,7 @@ class MulticlassResult(AnsweredResult):
             raise ValueError(
                 f"wrong_at_most={wrong_at_most!r} limits all classes; leave one without a limit, for the other rows"
             )
-        return limits_on_alerts(shares, lambda at: self.wrong_alerts(at, bands, list(shares)), names)
+        return limits_on_alerts(shares, lambda code: self.wrong_alerts(code, bands, list(shares)), names)
 
     def capacity_limits(self, at_most: Any, names: list[Label]) -> dict[int, float]:
         """Read shares of the rows by class."""
@@ -376,8 +378,8 @@ class MulticlassResult(AnsweredResult):
         levels = [self.metric.tightened(share) for share in STRICTER]
         rules = [tune_rule(proba, store.truth, level, weight=store.weight) for level in levels]
         results = [self._decided_by(rule, rule.decide(proba)) for rule in rules]
-        own = self.rule.is_argmax
-        return results + ([self._decided_by(self.rule, row.decided.astype(np.int64))] if own else [])
+        is_argmax = self.rule.is_argmax
+        return results + ([self._decided_by(self.rule, row.decided.astype(np.int64))] if is_argmax else [])
 
     def _decided_by(self, rule: ClassProbabilityRule, decided: IntArray) -> MulticlassResult:
         """Take a rule, and its decisions about the held-out entries."""
@@ -448,10 +450,10 @@ class MulticlassResult(AnsweredResult):
             raise ValueError("the search kept the base's own decisions (threshold=None), so that no rule can move")
         # Probabilities of the calibration samples were those at the shares of before.
         tuned = Candidate(row.key, TUNED)
-        found = ruled(replace(self, store=store, candidate=tuned, only=tuned, calibrated=None, trained=None))
+        result = ruled(replace(self, store=store, candidate=tuned, only=tuned, calibrated=None, trained=None))
         if rule is None:
-            return found, None
-        return found, replace(rule, rule=found.rule, class_weights=store.class_weights(row.costs), own=False)
+            return result, None
+        return result, replace(rule, rule=result.rule, class_weights=store.class_weights(row.costs), own=False)
 
 
 def conclude_classes(searched: SearchRecord, labels: Labels) -> MulticlassResult:
@@ -459,20 +461,20 @@ def conclude_classes(searched: SearchRecord, labels: Labels) -> MulticlassResult
     if not len(searched.store):
         raise nothing_worked(searched.trials)
     winner = MulticlassChoice(searched.store, searched.metric).winner
-    found = MulticlassResult(**searched.shared, candidate=winner, names=tuple(labels.classes.tolist()))
-    warn_of_open_gap(found.winner)
-    found = ruled(found)
-    if not found.feasible:
-        warn_of_violation(searched.config.constraint, found.metric.rate(found.confusion))
-    return found
+    result = MulticlassResult(**searched.shared, candidate=winner, names=tuple(labels.classes.tolist()))
+    warn_of_open_gap(result.winner)
+    result = ruled(result)
+    if not result.feasible:
+        warn_of_violation(searched.config.constraint, result.metric.rate(result.confusion))
+    return result
 
 
-def ruled(found: MulticlassResult) -> MulticlassResult:
+def ruled(result: MulticlassResult) -> MulticlassResult:
     """Add the rule of the candidate to an outcome, and the rule's decisions about all held-out entries."""
-    metric = found.metric
-    rule, confusion = tuned_decision(found.store, metric, found.candidate)
+    metric = result.metric
+    rule, confusion = tuned_decision(result.store, metric, result.candidate)
     value, feasible = float(metric.value(confusion)), not metric.missing(confusion)
-    return replace(found, guarantee=None, rule=rule, confusion=confusion, score=value, feasible=feasible, decided=None)
+    return replace(result, guarantee=None, rule=rule, confusion=confusion, score=value, feasible=feasible, decided=None)
 
 
 def tuned_decision(

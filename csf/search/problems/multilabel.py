@@ -116,7 +116,7 @@ class MultilabelRule(DecisionRule):
         cls, estimators: list[Estimator], *, threshold: float | None, aim: LabelMetric | None = None, **options: Any
     ) -> Self:
         """Create the rule of estimators that share a threshold; see `ThresholdRule.of`."""
-        rules = tuple(ThresholdRule.of(each, threshold=threshold, **options) for each in estimators)
+        rules = tuple(ThresholdRule.of(estimator, threshold=threshold, **options) for estimator in estimators)
         return cls(rules, rules[0].threshold, aim=aim)
 
     @property
@@ -144,10 +144,10 @@ class MultilabelRule(DecisionRule):
         """Predict with limits by label."""
         limits = {} if at_most is None else places_limited(at_most, self.label_names, "label")
         columns = [
-            rule.predict_within(X, limits.get(at), of_positive(wrong, at))
-            if at in limits or at in wrong
+            rule.predict_within(X, limits.get(label), of_positive(wrong, label))
+            if label in limits or label in wrong
             else rule.predict(X)
-            for at, rule in enumerate(self.by_label)
+            for label, rule in enumerate(self.by_label)
         ]
         return np.column_stack(columns).astype(np.int64, copy=False)
 
@@ -188,8 +188,8 @@ def with_means(
 ) -> ValuedCurve:
     """Add the mean F-beta over samples at each threshold to the curve of pairs of a sample and a label."""
     ordered, values = LabelledSamples(truth, n_labels, aim).cumulated(score, weight)
-    at = np.searchsorted(-ordered, -pairs.lowest_score, side="right")
-    return ValuedCurve(pairs.lowest_score, pairs.fn, pairs.fp, pairs.pos, values[at], pairs)
+    place = np.searchsorted(-ordered, -pairs.lowest_score, side="right")
+    return ValuedCurve(pairs.lowest_score, pairs.fn, pairs.fp, pairs.pos, values[place], pairs)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -241,7 +241,7 @@ class LabelsResult(BinaryResult):
     def held_out_rows(self) -> ComparedRows:
         """Collect the held-out rows with a column for each label."""
         store, score = self.compared_scores
-        score, truth, samples = (self.by_label(each) for each in (score, store.truth, store.samples))
+        score, truth, samples = (self.by_label(values) for values in (score, store.truth, store.samples))
         weight = None if store.importance is None else self.by_label(store.importance)[:, 0]
         folds = None if store.folds is None else self.by_label(store.folds)[:, 0]
         return ComparedRows(score, truth, Units(truth[:, 0], weight, samples[:, 0], store.copies, folds))
@@ -254,9 +254,9 @@ class LabelsResult(BinaryResult):
         """Keep some of the training samples, for limits on wrong alerts."""
         return replace(self, trained=self.scored_rows(rule, some)) if self.has_scores else self
 
-    def alerts_among(self, known: ComparedRows, at: int, bands: Any = None) -> WrongAlerts:
+    def alerts_among(self, known: ComparedRows, label: int, bands: Any = None) -> WrongAlerts:
         """Collect the scores of rows without a label."""
-        return known.alerts(known.rows[:, at], at)
+        return known.alerts(known.rows[:, label], label)
 
     def alert_limits(self, wrong_at_most: object, names: list[Label], bands: Any = None) -> dict[int, AlertLimit]:
         """Read limits on wrong alerts by label."""
@@ -347,17 +347,17 @@ def _judged(row: ScoreRow, store: ScoreStore, truth: LabelledSamples) -> ScoreRo
     return replace(row, threshold=threshold, value=value)
 
 
-def _value(found: Array, store: ScoreStore, truth: LabelledSamples) -> float:
+def _value(answers: Array, store: ScoreStore, truth: LabelledSamples) -> float:
     weight = None if store.weight is None else store.weight[:: truth.n_labels]
-    return float(np.average(truth.values(found), weights=weight))
+    return float(np.average(truth.values(answers), weights=weight))
 
 
 def _stable(store: ScoreStore, truth: LabelledSamples) -> ScoreRow:
     """Choose the row with the best mean over draws, at the mean of its best thresholds; see `stable_choice`."""
     draws = SampleDraws(store, truth.n_labels, truth.metric, N_DRAWS, 0)
     values = np.array([values for _, values in draws.retuned])
-    at = int(values.mean(axis=1).argmax())
-    row = draws.rows[at]
+    best = int(values.mean(axis=1).argmax())
+    row = draws.rows[best]
     if row.score is None or row.threshold is None:
         return row
     score = row.score
@@ -366,17 +366,17 @@ def _stable(store: ScoreStore, truth: LabelledSamples) -> ScoreRow:
         return _value(score >= cut, store, truth)
 
     curve = sweep(store.is_pos, score.astype(np.float64), store.weight)
-    cut = averaged_cut(curve, row.threshold, draws.thresholds(at), value, float(values[at].std()))
+    cut = averaged_cut(curve, row.threshold, draws.thresholds(best), value, float(values[best].std()))
     return replace(row, threshold=cut, value=value(cut))
 
 
 # ---------------------------------------------------------------- the search
 
 
-def file_of_label(path: PathLike, at: int) -> str:
+def file_of_label(path: PathLike, label: int) -> str:
     """Name the checkpoint of one label: ``trials.label0.json`` for ``trials.json``."""
     stem, suffix = os.path.splitext(os.fsdecode(path))
-    return f"{stem}.label{at}{suffix}"
+    return f"{stem}.label{label}{suffix}"
 
 
 # Seconds that a search is given where no time is left: it then trains at equal costs alone.
@@ -427,43 +427,43 @@ class LabelSearch:
     def _confidence(self) -> float:
         """Confidence for each label with which all labels together have that of the user."""
         confidence = self.search.confidence
-        return 1.0 - (1.0 - confidence) / sum(each is not None for each in self.demands)
+        return 1.0 - (1.0 - confidence) / sum(demand is not None for demand in self.demands)
 
     def fit(self, deadline: Deadline | None) -> tuple[MeanResult | BinaryResult, MultilabelRule | None, float, Params]:
         """Search; return outcome, rule, seconds of the last trainings, and the attributes of the labels."""
         labels = self.labels
-        found, rule, seconds = self._one_by_one() if self.aim.average == "macro" else self._together(deadline)
+        result, rule, seconds = self._one_by_one() if self.aim.average == "macro" else self._together(deadline)
         about = {"classes_": np.arange(labels.n_labels), "label_names_": labels.names}
         about |= {"pos_label_": None, "null_class_": None, "class_count_": labels.codes.sum(axis=0, dtype=np.int64)}
         rule = None if rule is None else replace(rule, names=tuple(labels.names.tolist()))
-        return found, rule, seconds, about
+        return result, rule, seconds, about
 
     def _one_by_one(self) -> tuple[MeanResult, MultilabelRule | None, float]:
         search, config, labels = self.search, self.config, self.labels
         names = ("base", "param_grid", "metric", "cv", "random_state", "confidence")
-        each = clone(search).set_params(**{name: getattr(config, name) for name in names})
+        template = clone(search).set_params(**{name: getattr(config, name) for name in names})
         end = None if config.time_limit is None else time.monotonic() + config.time_limit
         task, searches, share = self.task, [], MAX_BYTES // labels.n_labels
-        for number, at in enumerate(labels.order.tolist()):
+        for number, label in enumerate(labels.order.tolist()):
             if end is not None:
-                each.set_params(time_limit=max((end - time.monotonic()) / (labels.n_labels - number), _NO_TIME))
-            each.set_params(constraint=self.demands[at])
+                template.set_params(time_limit=max((end - time.monotonic()) / (labels.n_labels - number), _NO_TIME))
+            template.set_params(constraint=self.demands[label])
             if config.checkpoint is not None:
-                each.set_params(checkpoint=file_of_label(config.checkpoint, at))
+                template.set_params(checkpoint=file_of_label(config.checkpoint, label))
             one = task.codes[:, number].astype(np.int64)
-            searches.append(clone(each)._fit(task.X, one, task.weight, dict(task.fit_params), self.prepared, share))
-            self._test(searches[-1], at)
-        found = MeanResult(labels.given(searches))
-        seconds = sum(each.refit_time_ for each in searches if search.refit)
-        return found, found.rule, seconds
+            searches.append(clone(template)._fit(task.X, one, task.weight, dict(task.fit_params), self.prepared, share))
+            self._test(searches[-1], label)
+        result = MeanResult(labels.given(searches))
+        seconds = sum(fitted.refit_time_ for fitted in searches if search.refit)
+        return result, result.rule, seconds
 
-    def _test(self, search: Estimator, at: int) -> None:
+    def _test(self, search: Estimator, label: int) -> None:
         """Test the demand on one label, and the limits of its reviews."""
         if self.search.confidence is None:
             return
         held_back = self.held_back
         if held_back is not None:
-            codes = held_back.codes[:, at].astype(np.int64)
+            codes = held_back.codes[:, label].astype(np.int64)
             held_back = replace(held_back, codes=codes, labels=Labels(np.arange(2), 0))
         search._test(held_back, self._confidence)
 
@@ -477,19 +477,19 @@ class LabelSearch:
             problem = SampleMeans(task.user_labels, labels.n_labels, self.aim)
         config = replace(config, **changes)
         plan = plan_in_memory(search, config, problem, task, self.prepared)
-        found, rule, seconds, _ = run_search(config, problem, plan, search=search, deadline=deadline)
-        found = replace(found, order=labels.order)
+        result, rule, seconds, _ = run_search(config, problem, plan, search=search, deadline=deadline)
+        result = replace(result, order=labels.order)
         if rule is not None:
             rule = replace(rule, rules=tuple(labels.given(list(rule.rules))))
             if search.confidence is not None:
-                found = found.tested(rule, self.held_back, search.confidence)
-                rule = found.in_rule(rule)
+                result = result.tested(rule, self.held_back, search.confidence)
+                rule = result.in_rule(rule)
             if self.held_back is not None:
-                found = found.with_calibration(rule, self.held_back)
+                result = result.with_calibration(rule, self.held_back)
             else:
                 codes = np.column_stack(labels.given(list(task.codes.T)))
-                found = found.with_training(rule, training_sample(replace(task, codes=codes)))
-        return found, rule, seconds
+                result = result.with_training(rule, training_sample(replace(task, codes=codes)))
+        return result, rule, seconds
 
 
 @dataclass(frozen=True, eq=False)
@@ -506,11 +506,11 @@ class AllLabels(BinaryProblem):
         return np.column_stack([super(AllLabels, self).held_out_scores(one, column) for one, column in columns])
 
     def rule_of(
-        self, found: BinaryResult, estimator: list[Estimator], aim: LabelMetric | None = None
+        self, result: BinaryResult, estimator: list[Estimator], aim: LabelMetric | None = None
     ) -> MultilabelRule:
         """Build the rule of the fitted estimators of all labels; ``aim`` is a mean over samples."""
-        options = {"known": np.arange(2), "names": np.arange(2), "null": 0, "costs": found.winner.costs}
-        return MultilabelRule.of(estimator, threshold=found.threshold, aim=aim, tuned=found.config.tunes, **options)
+        options = {"known": np.arange(2), "names": np.arange(2), "null": 0, "costs": result.winner.costs}
+        return MultilabelRule.of(estimator, threshold=result.threshold, aim=aim, tuned=result.config.tunes, **options)
 
 
 @dataclass(frozen=True, eq=False)
@@ -521,10 +521,10 @@ class SampleMeans(AllLabels):
     aim: LabelMetric
 
     def rule_of(
-        self, found: BinaryResult, estimator: list[Estimator], aim: LabelMetric | None = None
+        self, result: BinaryResult, estimator: list[Estimator], aim: LabelMetric | None = None
     ) -> MultilabelRule:
         """Build the rule of the fitted estimators of all labels."""
-        return super().rule_of(found, estimator, self.aim)
+        return super().rule_of(result, estimator, self.aim)
 
     def _races(self, config: SearchConfig) -> bool:
         """Return False: held-out values are those of pairs."""
@@ -550,71 +550,75 @@ class MeanResult:
 
     @property
     def _thresholds(self) -> Array:
-        return np.array([each.best_threshold_ for each in self.searches], dtype=float)
+        return np.array([search.best_threshold_ for search in self.searches], dtype=float)
 
     @property
     def rule(self) -> MultilabelRule | None:
         """Rule of the winners; ``None`` where nothing was trained on all samples."""
         if not self.searches[0].refit:
             return None
-        return MultilabelRule(tuple(each._rule for each in self.searches), self._thresholds)
+        return MultilabelRule(tuple(search._rule for search in self.searches), self._thresholds)
 
     def published(self) -> Params:
         """Return the attributes of the fitted search."""
-        trials = [trial for each in self.searches for trial in each.trials_]
-        scores = np.array([each.best_score_ for each in self.searches])
+        trials = [trial for search in self.searches for trial in search.trials_]
+        scores = np.array([search.best_score_ for search in self.searches])
         return {
             "searches_": self.searches,
             "best_scores_": scores,
-            "feasible_": all(each.feasible_ for each in self.searches),
-            "constraint_value_": [each.constraint_value_ for each in self.searches],
+            "feasible_": all(search.feasible_ for search in self.searches),
+            "constraint_value_": [search.constraint_value_ for search in self.searches],
             "best_score_": float(scores.mean()),
-            "upper_bound_": float(np.mean([each.upper_bound_ for each in self.searches])),
-            "gap_": float(np.mean([each.gap_ for each in self.searches])),
-            "best_params_": [each.best_params_ for each in self.searches],
+            "upper_bound_": float(np.mean([search.upper_bound_ for search in self.searches])),
+            "gap_": float(np.mean([search.gap_ for search in self.searches])),
+            "best_params_": [search.best_params_ for search in self.searches],
             "trials_": trials,
             "n_trials_": len(trials),
             "n_splits_": self.searches[0].n_splits_,
-            "best_t_": np.array([np.nan if each.best_t_ is None else each.best_t_ for each in self.searches]),
-            "best_cost_weights_": [each.best_cost_weights_ for each in self.searches],
+            "best_t_": np.array([np.nan if search.best_t_ is None else search.best_t_ for search in self.searches]),
+            "best_cost_weights_": [search.best_cost_weights_ for search in self.searches],
             "best_threshold_": self._thresholds,
         } | self._tests
 
     @property
     def _tests(self) -> Params:
         """Tests of the constraints on all labels, where there are some."""
-        tests = [getattr(each, "guarantee_", None) for each in self.searches]
+        tests = [getattr(search, "guarantee_", None) for search in self.searches]
         return {} if all(test is None for test in tests) else {"guarantee_": tests}
 
     def reviews(self, review: Review, names: Sequence[Label]) -> LabelReviews:
         """Collect the bands of all labels."""
-        return LabelReviews(tuple(each.review_bands() for each in self.searches))
+        return LabelReviews(tuple(search.review_bands() for search in self.searches))
 
     def reviewed(self, bands: LabelReviews, assessment: Assessment) -> list[Reviewed]:
         """Assess three answers to each label."""
-        return [each.review_ for each in self.searches]
+        return [search.review_ for search in self.searches]
 
     def capacity(self, at_most: Any, names: list[Label], assess: Callable[[], Assessment]) -> NamedCapacities:
         """Assess limits on the shares of rows with some labels; the interval takes all errors to go together."""
         limits = places_limited(at_most, names, "label")
-        limited = {at: self.searches[at].at_capacity(share) for at, share in limits.items()}
+        limited = {label: self.searches[label].at_capacity(share) for label, share in limits.items()}
         values = [
-            limited[at].value if at in limited else each.corrected_score_ for at, each in enumerate(self.searches)
+            limited[label].value if label in limited else search.corrected_score_
+            for label, search in enumerate(self.searches)
         ]
         ends = [
-            limited[at].interval if at in limited else each.score_interval_ for at, each in enumerate(self.searches)
+            limited[label].interval if label in limited else search.score_interval_
+            for label, search in enumerate(self.searches)
         ]
         low, high = np.mean(ends, axis=0).tolist()
-        return NamedCapacities.of(float(np.mean(values)), (low, high), {names[at]: limited[at] for at in limited})
+        return NamedCapacities.of(
+            float(np.mean(values)), (low, high), {names[label]: limited[label] for label in limited}
+        )
 
     def alert_limits(self, wrong_at_most: object, names: list[Label], bands: Any = None) -> dict[int, AlertLimit]:
         """Read limits on wrong alerts by label."""
         shares = places_limited(wrong_at_most, names, "label", "wrong_at_most", 0.2)
-        return limits_on_alerts(shares, lambda at: self.searches[at].result_.wrong_alerts(1), names)
+        return limits_on_alerts(shares, lambda label: self.searches[label].result_.wrong_alerts(1), names)
 
     def assess(self) -> Assessment:
         """Assess the mean over labels."""
-        return mean_assessment([each.assess() for each in self.searches])
+        return mean_assessment([search.assess() for search in self.searches])
 
     def at_shares(self, shares: ArrayLike, rule: MultilabelRule | None) -> tuple[MeanResult, MultilabelRule | None]:
         """Adapt the outcome and the rule to other shares of each label."""
@@ -624,9 +628,9 @@ class MeanResult:
                 f"y has several labels a sample: pos must be the share of samples with each of {n_labels} labels, an "
                 f"array or a dict by label_names_, got {shares!r}"
             )
-        found = MeanResult([each.at_prevalence(share) for each, share in zip(self.searches, new.tolist())])
-        new_rule = found.rule
-        return found, None if rule is None or new_rule is None else replace(new_rule, names=rule.names)
+        result = MeanResult([search.at_prevalence(share) for search, share in zip(self.searches, new.tolist())])
+        new_rule = result.rule
+        return result, None if rule is None or new_rule is None else replace(new_rule, names=rule.names)
 
 
 def _check(config: SearchConfig, aim: LabelMetric) -> None:
@@ -656,8 +660,8 @@ def _demands_of(config: SearchConfig, names: Sequence[Label], aim: LabelMetric) 
     constraint.require_all_rows()
     places = [(part.place_in(names), replace(part, of=None)) for part in constraint.parts]
     demands: list[Constraint | None] = []
-    for at in range(len(names)):
-        parts = [part for place, part in places if place in (None, at)]
+    for label in range(len(names)):
+        parts = [part for place, part in places if place in (None, label)]
         demands.append(replace(parts[0], others=tuple(parts[1:])) if parts else None)
     return demands
 
@@ -680,11 +684,13 @@ def _of_one_label(base: Estimator, grid: object) -> tuple[Estimator, object]:
         )
     if type(last) is not MultiOutputClassifier:
         return base, grid
-    own = clone(last.estimator) if not prefix else clone(base).set_params(**{prefix.removesuffix("__"): last.estimator})
+    estimator = (
+        clone(last.estimator) if not prefix else clone(base).set_params(**{prefix.removesuffix("__"): last.estimator})
+    )
     old, grids = f"{prefix}estimator__", [grid] if isinstance(grid, Mapping) else grid
     if not isinstance(grids, Sequence) or isinstance(grids, str):
-        return own, grid
-    return own, [{_renamed(name, old, prefix): values for name, values in each.items()} for each in grids]
+        return estimator, grid
+    return estimator, [{_renamed(name, old, prefix): values for name, values in grid.items()} for grid in grids]
 
 
 def _renamed(name: str, old: str, new: str) -> str:
@@ -698,12 +704,12 @@ def _check_folds(cv: object, labels: LabelMatrix) -> None:
         return
     counts = labels.codes.sum(axis=0, dtype=np.int64)
     fewest = np.minimum(counts, labels.codes.shape[0] - counts)
-    at = int(fewest.argmin())
-    if fewest[at] < needed:
+    label = int(fewest.argmin())
+    if fewest[label] < needed:
         raise ValueError(
             f"cv={cv!r} needs at least {needed} samples with and without each label; column "
-            f"{labels.names.tolist()[at]!r} of y is {int(counts[at] == fewest[at])} for {fewest[at]}. Use fewer folds, "
-            "or leave that column out"
+            f"{labels.names.tolist()[label]!r} of y is {int(counts[label] == fewest[label])} for {fewest[label]}. Use "
+            "fewer folds, or leave that column out"
         )
 
 
@@ -713,10 +719,10 @@ def _check_splits(splits: list[tuple[IntArray, IntArray]], labels: LabelMatrix) 
         learnt = labels.codes[train]
         alike = np.flatnonzero(learnt.min(axis=0) == learnt.max(axis=0))
         if alike.size:
-            at = int(alike[0])
+            label = int(alike[0])
             raise ValueError(
-                f"split {number} of cv trains on samples all of which have {int(learnt[0, at])} in column "
-                f"{labels.names.tolist()[at]!r} of y; use fewer folds, or leave that column out"
+                f"split {number} of cv trains on samples all of which have {int(learnt[0, label])} in column "
+                f"{labels.names.tolist()[label]!r} of y; use fewer folds, or leave that column out"
             )
 
 

@@ -25,17 +25,22 @@ if TYPE_CHECKING:
     from csf.thresholding.curve import Cut
 
 
-def fields_at_share(found: ScoreResult, pos: float) -> Params:
+def fields_at_share(result: ScoreResult, pos: float) -> Params:
     """Compute the fields of a result at another share of positives: rates within the classes stay."""
-    pos, metric, known, row = check_fraction(pos, "pos"), found.metric, found.store, found.row
+    pos, metric, known, row = check_fraction(pos, "pos"), result.metric, result.store, result.row
     assert known is not None, "there is a row of it"
     known = known if known.unmoved is None else known.unmoved
-    cuts = {each.key: curve_at_prevalence(curve_of(known, each), pos).best(metric, metric.constraint) for each in known}
-    own, store = cuts[found.key], _moved_store(known, pos)
-    store.put(replace(row, threshold=own.threshold, value=own.value, violation=violation_of(metric, own)))
-    trials = [_moved_trial(trial, metric, pos, cuts.get((trial.setting, trial.number))) for trial in found.trials]
-    judged = store if found.config.bound_on == "validation" else None
-    bound = bound_with_margin(trials, metric, pos=pos, bound=found.config.bound, store=judged)
+    cuts = {
+        trial_row.key: curve_at_prevalence(curve_of(known, trial_row), pos).best(metric, metric.constraint)
+        for trial_row in known
+    }
+    winner_cut, store = cuts[result.key], _moved_store(known, pos)
+    store.put(
+        replace(row, threshold=winner_cut.threshold, value=winner_cut.value, violation=violation_of(metric, winner_cut))
+    )
+    trials = [_moved_trial(trial, metric, pos, cuts.get((trial.setting, trial.number))) for trial in result.trials]
+    judged = store if result.config.bound_on == "validation" else None
+    bound = bound_with_margin(trials, metric, pos=pos, bound=result.config.bound, store=judged)
     distance = gap(trials, bound.exact)
     best = min(cuts, key=lambda key: rank(violation_of(metric, cuts[key]), cuts[key].value, *key[::-1]))
     constraint = metric.constraint
@@ -43,17 +48,17 @@ def fields_at_share(found: ScoreResult, pos: float) -> Params:
         # A test was one of data with the share of before.
         "guarantee": None,
         "store": store,
-        "threshold": own.threshold,
-        "score": own.value,
-        "feasible": own.feasible,
-        "constraint_value": None if constraint is None else constraint.rate.of(own.profile),
+        "threshold": winner_cut.threshold,
+        "score": winner_cut.value,
+        "feasible": winner_cut.feasible,
+        "constraint_value": None if constraint is None else constraint.rate.of(winner_cut.profile),
         "upper_bound": bound.value,
         "gap": np.nan if distance is None else distance + bound.margin,
         "bound_margin": bound.margin,
         "decided": None,
         # Its threshold is the best one there.
         "chooser": BEST,
-        "moved_best": (found.place(best), cuts[best].value),
+        "moved_best": (result.place(best), cuts[best].value),
     }
 
 

@@ -118,7 +118,7 @@ class SearchRecord:
     @property
     def shared(self) -> dict[str, Any]:
         """Fields of the record, for the result."""
-        return {each.name: getattr(self, each.name) for each in fields(SearchRecord)}
+        return {part.name: getattr(self, part.name) for part in fields(SearchRecord)}
 
     @cached_property
     def trials(self) -> list[Trial]:
@@ -408,7 +408,7 @@ def with_tested_steps(best: Any, rule: Any, held_back: Task | None, confidence: 
     groups = store.samples if store.has_groups else None
     weight = None if held_back.weight is None else store.weight
     # Decisions are tested and no scores.
-    none, other = (np.zeros(each.shape[0], dtype=bool) for each in (store.truth, held_back.codes))
+    none, other = (np.zeros(truth.shape[0], dtype=bool) for truth in (store.truth, held_back.codes))
     known = ScoredSamples(none, none, weight, None, groups, store.repeats)
     new = ScoredSamples(other, other, held_back.weight, None, held_back.groups)
     searched = best.views(store.truth, [step.decided for step in steps], known)

@@ -61,13 +61,13 @@ class TwoClasses(Problem):
 
     @abstractmethod
     def rule_by(
-        self, found: Any, estimator: Estimator, known: Array, names: Array, method: str | None = None
+        self, result: Any, estimator: Estimator, known: Array, names: Array, method: str | None = None
     ) -> ThresholdRule:
         """Build the rule of a fitted estimator whose scores are those of a method; ``None`` for its first one."""
 
-    def rule_of(self, found: Any, estimator: Estimator, method: str | None = None) -> DecisionRule:
+    def rule_of(self, result: Any, estimator: Estimator, method: str | None = None) -> DecisionRule:
         """Build the rule of a winner that is a fitted estimator."""
-        return self.rule_by(found, estimator, *self.names_in(estimator), method)
+        return self.rule_by(result, estimator, *self.names_in(estimator), method)
 
     def fitted_result(self, config: SearchConfig, base: FittedBase, task: Task) -> FoldResult:
         """Predict all samples by a fitted base."""
@@ -77,11 +77,11 @@ class TwoClasses(Problem):
         lost, gaps = lost_samples(truth, answer.found, null), answer.class_gaps
         return FoldResult(decided=answer.decided, score=answer.score, method=answer.method, lost=lost, class_gaps=gaps)
 
-    def fitted_rule(self, found: Any, base: FittedBase, result: FoldResult) -> ThresholdRule:
+    def fitted_rule(self, outcome: Any, base: FittedBase, result: FoldResult) -> ThresholdRule:
         """Build the rule of a fitted base."""
         # A base's own decision reads no score.
         method = None if result.score is None else result.method
-        return self.rule_by(found, base.base, base.known, base.names, method)
+        return self.rule_by(outcome, base.base, base.known, base.names, method)
 
     def names_in(self, estimator: Estimator) -> tuple[Array, Array]:
         """Return the classes that a trained base knows, and the user's names of them."""
