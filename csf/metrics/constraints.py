@@ -151,9 +151,9 @@ class Constraint:
         if self.segment_column is not None:
             raise ValueError(
                 f"constraint {self} is by segments, which csf.CostSearch and csf.tune_threshold keep for two classes "
-                "with one metric of complete labels, in memory and without costs of rows. Elsewhere give a constraint "
-                "on all rows; out-of-fold scores of any model have thresholds by segment with "
-                "csf.tune_threshold(y, score, by=...)"
+                "with one metric of complete labels or costs of rows, in memory. Elsewhere give a constraint on all "
+                "rows; out-of-fold scores of any model have thresholds by segment with csf.tune_threshold(y, score, "
+                "by=...)"
             )
 
     @property

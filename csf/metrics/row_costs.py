@@ -76,12 +76,15 @@ class CostTable:
     ----------
     fn, fp, tp, tn : ndarray of shape (n_rows,)
         Cost of a false negative, a false positive, a true positive and a true negative.
+    segment : ndarray of shape (n_rows,), default=None
+        Place of each row's segment, where a constraint is by segments.
     """
 
     fn: Array
     fp: Array
     tp: Array
     tn: Array
+    segment: IntArray | None = None
 
     @property
     def gain(self) -> Array:
@@ -124,18 +127,28 @@ class CostTable:
         """Return the costs of the answers "negative" and "positive" in each row."""
         return np.where(is_pos, self.fn, self.tn), np.where(is_pos, self.tp, self.fp)
 
-    def plus(self, fn: float, fp: float) -> CostTable:
-        """Add what a false negative and a false positive cost besides in each row."""
-        return replace(self, fn=self.fn + fn, fp=self.fp + fp) if fn or fp else self
+    def plus(self, fn: Values, fp: Values) -> CostTable:
+        """Add what a false negative and a false positive cost besides in all rows, or in each."""
+        return replace(self, fn=self.fn + fn, fp=self.fp + fp) if np.any(fn) or np.any(fp) else self
 
-    def take(self, at: IntArray) -> CostTable:
+    def in_segments(self, segment: IntArray) -> CostTable:
+        """Add the place of each row's segment."""
+        return replace(self, segment=segment)
+
+    @property
+    def columns(self) -> dict[str, Array]:
+        """What is known of the rows, by name."""
+        values = {column.name: getattr(self, column.name) for column in fields(self)}
+        return {name: column for name, column in values.items() if column is not None}
+
+    def take(self, rows: IntArray) -> CostTable:
         """Select rows of the table."""
-        return CostTable(*(getattr(self, each.name)[at] for each in fields(self)))
+        return CostTable(**{name: column[rows] for name, column in self.columns.items()})
 
     @classmethod
     def joined(cls, parts: Sequence[Self]) -> Self:
         """Join the costs of several parts, in their order."""
-        return cls(*(np.concatenate([getattr(part, each.name) for part in parts]) for each in fields(cls)))
+        return cls(**{name: np.concatenate([part.columns[name] for part in parts]) for name in parts[0].columns})
 
 
 # Parts of a number that count as none: a power of two, by which nothing is rounded.
@@ -412,6 +425,11 @@ class RowCosts:
         """Compute the value of decisions about rows with these costs; decisions may be shares of a row."""
         weight = np.ones(is_pos.size) if weight is None else weight
         return self.value(weight @ paid(*table.answers(is_pos), found), *_totals(table, is_pos, weight), weight.sum())
+
+
+def costs_in(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Select the costs among the arguments of `fit` or `predict` that come with rows."""
+    return {name: values for name, values in given.items() if name in COSTS}
 
 
 def paid(negative: Array, positive: Array, found: Array) -> Array:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
@@ -25,13 +25,14 @@ from csf.metrics.binary import Rate
 from csf.metrics.demands import demands_on
 from csf.metrics.profile import ErrorProfile
 from csf.metrics.registry import metric_of, truth_of
+from csf.metrics.row_costs import costs_in
 from csf.plots.words import class_order, short
-from csf.search.problems.decisions import ScoreDecision
 from csf.thresholding.linear_rule import confusion_of, counts_of
 
 if TYPE_CHECKING:
     from csf.metrics import Constraint
     from csf.search import CostSearch
+    from csf.search.problems.segments import SegmentConstraint
 
 
 # More classes than this make no table that anyone reads.
@@ -231,16 +232,14 @@ class TwoClassJudge(Judge):
 
     null: Label
     exact: bool = False
-    decision: ScoreDecision = field(default_factory=ScoreDecision)
+    segmented: SegmentConstraint | None = None
 
     @classmethod
     def of(cls, search: CostSearch) -> Self:
         """Create the one of a fitted search."""
-        result = search.result_
-        metric, decision = result.read_metric(metric_of(search)), getattr(result, "decision", ScoreDecision())
-        return cls(
-            metric, result.constraint, search.classes_, search.null_class_, search.confidence is not None, decision
-        )
+        result, exact = search.result_, search.confidence is not None
+        metric = result.read_metric(metric_of(search))
+        return cls(metric, result.constraint, search.classes_, search.null_class_, exact, result.segmented)
 
     def judge(self, held: HeldOut) -> list[Judged]:
         """Evaluate predictions by the metric."""
@@ -255,8 +254,8 @@ class TwoClassJudge(Judge):
         if self.constraint is None:
             return []
         is_pos, is_alert, weight = held.y != self.null, predicted != self.null, held.weight
-        rates = self.decision.rates_on(held.X, held.given, is_pos, is_alert, weight)
-        if rates is not None:
+        if self.segmented is not None:
+            rates = self.segmented.rates_on(held.X, held.given, is_pos, is_alert, weight)
             return [HeldOutRate(part, rates[name]) for name, part in self.constraint.named_parts.items()]
         errors = ErrorProfile.from_masks(is_pos, is_pos ^ (predicted != held.y), sample_weight=weight)
         shares = {"tp": errors.pos - errors.fn, "fn": errors.fn, "fp": errors.fp, "tn": 1.0 - errors.pos - errors.fp}
@@ -273,7 +272,8 @@ class RowCostJudge(TwoClassJudge):
     @classmethod
     def of(cls, search: CostSearch) -> Self:
         """Create the one of a fitted search."""
-        return cls(search.row_costs_, search.result_.constraint, search.classes_, search.null_class_)
+        result, labels = search.result_, (search.classes_, search.null_class_)
+        return cls(search.row_costs_, result.constraint, *labels, segmented=result.segmented)
 
     def judge(self, held: HeldOut) -> list[Judged]:
         """Evaluate predictions by what they cost."""
@@ -282,7 +282,7 @@ class RowCostJudge(TwoClassJudge):
 
     def costs(self, held: HeldOut) -> tuple[Array, Array]:
         """Return the cost of each held-out row for the answers "negative" and "positive"."""
-        return self.metric.table(held.X, **held.given).answers(held.y != self.null)
+        return self.metric.table(held.X, **costs_in(held.given)).answers(held.y != self.null)
 
 
 class ClassJudge(Judge):

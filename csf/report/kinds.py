@@ -233,29 +233,42 @@ def thresholds_drawn(search: CostSearch, held: HeldOut | None) -> Any:
 
 def of_row_thresholds(search: CostSearch, held: HeldOut | None) -> Facts:
     """Collect what a search with thresholds by row, or by segment, has learnt."""
-    by, rates, further = getattr(search.result_.constraint, "by", None), {}, []
+    rates: dict[Label, ExchangeRate] = {}
     for segment in search.thresholds_:
         with suppress(ValueError):  # no threshold on held-out scores decides, or all get the same answer
             rates[segment] = search.exchange_rate(segment=segment)
-    rows = {name: {"threshold": cut} for name, cut in search.thresholds_.items()}
-    if hasattr(search, "segments_"):
-        rows, limit = search.segments_, search.limit_cost_
-        further.append(Fact(f"{limit:.3f}", f"of the {metric_name(search)} is what the limit costs, out-of-fold"))
-    columns = [TableColumn(name, [row[name] for row in rows.values()], ".4g") for name in next(iter(rows.values()))]
-    caption = "Thresholds" if by is None else f"Segments by {by}, out-of-fold"
+    tables, further = of_segments(search)
+    if not tables:
+        tables = [_rows_by_name("Thresholds", "rows", {key: {"threshold": t} for key, t in search.thresholds_.items()})]
     return Facts(
         **of_two(search, held),
         trials=lambda: trials_at_costs(search),
         winner=f"{model_in_words(search)}; {decides(search)}.",
         stands_for=_rule_in_words(search, worth_in_words(rates)),
         details=[class_weights(search)],
-        tables=[Table(caption, [TableColumn(by or "rows", list(rows)), *columns])],
+        tables=tables,
         further=further,
         leads=True,
         same_answer=_same_of_two(search, held),
         template="row_thresholds.html.j2",
         figures={"threshold": thresholds_drawn(search, held), "review": lambda ax: draw_review(ax, search)},
     )
+
+
+def of_segments(search: CostSearch) -> tuple[list[Table], list[Fact]]:
+    """Tabulate the segments of a constraint, and say what the constraint costs; nothing without segments."""
+    segmented = search.result_.segmented
+    if segmented is None:
+        return [], []
+    by, metric = segmented.segments.by, metric_name(search)
+    limit = Fact(f"{search.limit_cost_:.3f}", f"of the {metric} is what the limit costs, out-of-fold")
+    return [_rows_by_name(f"Segments by {by}, out-of-fold", by, search.segments_)], [limit]
+
+
+def _rows_by_name(caption: str, title: str, rows: Mapping[Label, Mapping[str, float]]) -> Table:
+    """Tabulate rows with the same columns by their names."""
+    columns = [TableColumn(name, [row[name] for row in rows.values()], ".4g") for name in next(iter(rows.values()))]
+    return Table(caption, [TableColumn(title, list(rows)), *columns])
 
 
 # How costs of rows decide, by the kind of the rule.
@@ -279,33 +292,32 @@ def of_row_costs(search: CostSearch, held: HeldOut | None) -> Facts:
     columns = [TableColumn("answers", [*paid]), TableColumn("per row", [*paid.values()], ".4g")]
     columns.append(TableColumn("in total", totals, ",.0f"))
     weights = f"(what a wrong answer to the row costs)^{search.best_t_}" if search.best_t_ else "none"
+    tables, further = of_segments(search)
+    details = [("Decides by", _BY_COSTS[search.row_rule_]), ("Training weights", weights)]
+    figures = {"costs": lambda ax: draw_costs(ax, search), "review": lambda ax: draw_review(ax, search)}
+    if not tables:
+        details.append(("Without costs", f"positive from a probability of {search.threshold_without_costs_:.4g} on"))
+        figures["capacity"] = lambda ax: CapacityDisplay.from_estimator(search, ax=ax)
     return Facts(
         **of_two(search, held),
         trials=lambda: trials_by_power(search),
         saved=_saved(paid, n_rows, where),
         winner=f"{model_in_words(search)}; it {decides}.",
         stands_for=rule_of_rates(search.result_.errors),
-        details=[
-            ("Decides by", _BY_COSTS[search.row_rule_]),
-            ("Training weights", weights),
-            ("Without costs", f"positive from a probability of {search.threshold_without_costs_:.4g} on"),
-        ],
+        details=details,
         further=[
+            *further,
             Fact(
                 f"{100.0 * search.dearest_share_:.0f} %",
                 "of all that is at stake is carried by the dearest 1 % of the rows",
-            )
+            ),
         ],
-        tables=[Table(f"What answers cost, in the units of the costs, {where}", columns)],
+        tables=[Table(f"What answers cost, in the units of the costs, {where}", columns), *tables],
         same_answer=_same_of_rows(search, paid),
         without_model=_same_of_rows(search, alone),
         review_unit=" a row, which is taken off",
         template="rows.html.j2",
-        figures={
-            "costs": lambda ax: draw_costs(ax, search),
-            "capacity": lambda ax: CapacityDisplay.from_estimator(search, ax=ax),
-            "review": lambda ax: draw_review(ax, search),
-        },
+        figures=figures,
     )
 
 

@@ -368,7 +368,7 @@ class ReviewBands(ReviewRule):
         limits = {1: max(limit, int((answers == ANSWERS[1]).sum())), 2: most}
         low, sure = rows.score < self.lower, answers == ANSWERS[2]
         if isinstance(rule, RowCostRule):
-            table, cost = rule.priced(rule.row_costs.table(X, **rule.given)), self.review.cost + self.extra_cost
+            table, cost = rule.decision.priced(rule.table(X)), self.review.cost + self.extra_cost
             gains = -np.column_stack(table.expected_costs(expit(rows.score), cost, self.review.error))
             codes = codes_of(answers)
             if rule.decision.is_constant:

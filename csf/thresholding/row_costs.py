@@ -6,15 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from numbers import Real
-from operator import itemgetter
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 from scipy import sparse
 from scipy.special import expit, logit
 
 from csf._common.messages import warn
-from csf._common.typing import Array, BoolArray, Costs, Keywords, Samples, Values
+from csf._common.typing import Array, BoolArray, Costs, IntArray, Keywords, Samples, Values
 from csf._common.validation import label_array
 from csf.data.responses import LARGEST_LOG_ODDS, log_odds
 from csf.evaluate import Assessment, Candidate, EntryStore, TrialKey, TrialRow
@@ -22,21 +21,21 @@ from csf.evaluate.assessment import LEVEL, CandidateChoice, interval, n_draws_of
 from csf.evaluate.choices import Margins
 from csf.evaluate.draws import LARGE, Units, grouped
 from csf.evaluate.intervals import DrawnErrors, DrawnSums
-from csf.metrics.constraints import Constraint, Review, gains_of
-from csf.metrics.profile import ErrorProfile
-from csf.metrics.row_costs import COSTS, OUTCOMES, CostTable, RowCosts, paid
+from csf.metrics.constraints import Review
+from csf.metrics.row_costs import COSTS, OUTCOMES, CostTable, RowCosts, costs_in, paid
 from csf.thresholding.alerts import AlertLimit
 from csf.thresholding.batch import best_rows
 from csf.thresholding.class_choice import dealt
 from csf.thresholding.curve import ThresholdCurve, ValuedCurve, sweep
 from csf.thresholding.evaluation import AnswerTerms, GivenAnswers
-from csf.thresholding.linear_rule import STRICTER_AIMS, Sigmoid
+from csf.thresholding.linear_rule import Sigmoid
+from csf.thresholding.row_thresholds import BY
 from csf.thresholding.rule import SCORE_IN_WORDS, AllowedAnswers, ThresholdRule
 
 # Log-odds beyond which sums of them are not taken; trees give probabilities of 0 and 1.
 FARTHEST = 40.0
-# Part of a sum that rounding may leave of 0, and by how much more than the last turn a multiplier is.
-_NOISE, _BEYOND, _TINY = 1e-9, 1e-6, 1e-300
+# Part of a sum that rounding may leave of 0.
+NOISE = 1e-9
 # Digits of sums that count: costs in another unit, or rows in another order, move the others.
 DIGITS = 9
 
@@ -44,6 +43,8 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from csf.metrics.registry import MetricLike
+    from csf.thresholding.cost_demands import CostDemand
+    from csf.thresholding.segments import Segments
 
 
 def unweighted(score: Array, shift: Array, power: float) -> Array:
@@ -72,6 +73,8 @@ class CostDecision:
         A sigmoid takes scores beyond it for it.
     extra : tuple of float, default=(0.0, 0.0)
         What a false negative and a false positive cost besides in each row, for a constraint.
+    by_segment : tuple of tuple of float, default=()
+        The same for the rows of each segment, for a constraint by segments.
     """
 
     kind: str = "plain"
@@ -80,6 +83,19 @@ class CostDecision:
     intercept: float = 0.0
     farthest: float = FARTHEST
     extra: Costs = (0.0, 0.0)
+    by_segment: tuple[Costs, ...] = ()
+
+    def priced(self, table: CostTable) -> CostTable:
+        """Add to the costs of rows what errors cost besides."""
+        return table.plus(*(np.array(self.by_segment)[table.segment].T if self.by_segment else self.extra))
+
+    def without_prices(self) -> CostDecision:
+        """Return the decision as it is without a constraint."""
+        return replace(self, extra=(0.0, 0.0), by_segment=())
+
+    def of_odds(self) -> CostDecision:
+        """Return the decision about log-odds by which answers gain, see `odds`."""
+        return CostDecision(extra=self.extra, by_segment=self.by_segment)
 
     def log_odds(self, score: Array) -> Array:
         """Compute the log-odds of the positive class."""
@@ -103,7 +119,7 @@ class CostDecision:
 
     def ranks(self, score: Array, table: CostTable) -> tuple[Array, float]:
         """Compute the expected gain of the answer "positive" to each row, and the least one that is acted on."""
-        gain = table.plus(*self.extra).expected_gain(expit(self.odds(score)))
+        gain = self.priced(table).expected_gain(expit(self.odds(score)))
         if not self.is_constant:
             return gain, 0.0
         acts = self.decide(score, table)
@@ -117,11 +133,11 @@ class CostDecision:
 
     def decide(self, score: Array, table: CostTable) -> BoolArray:
         """Mark the rows that are answered "positive"."""
-        return self.scores(score, table.plus(*self.extra).shift) >= self.threshold
+        return self.scores(score, self.priced(table).shift) >= self.threshold
 
     def with_review(self, score: Array, table: CostTable, cost: float, error: float) -> tuple[BoolArray, Array, Array]:
         """Mark the rows answered "positive"; compute what answers to rows, and reviews of them, cost on average."""
-        priced = table.plus(*self.extra)
+        priced = self.priced(table)
         negative, looked_at, positive = priced.expected_costs(expit(self.odds(score)), cost, error)
         # Where both answers cost the same it is "negative", as without reviews.
         acts = (positive <= negative) & (priced.shift > -np.inf)
@@ -134,139 +150,23 @@ class CostDecision:
         odds = np.clip(self.odds(score), -FARTHEST, FARTHEST)
         return AllowedAnswers(~acts & (own <= looked_at), acts & (own <= looked_at), odds)
 
-    def within(
-        self, constraint: Constraint, score: Array, is_pos: BoolArray, table: CostTable, weight: Array
-    ) -> CostDecision:
-        """Add the smallest extra costs with which a constraint holds on these rows."""
-        used = weight > 0.0
-        score, is_pos, table, weight = score[used], is_pos[used], table.take(np.flatnonzero(used)), weight[used]
-        predicted = self.decide(score, table)
-        if not missing_of(constraint, is_pos, predicted, weight):
-            return self
-        odds = np.clip(self.log_odds(score) - self.threshold, -LARGEST_LOG_ODDS, LARGEST_LOG_ODDS)
-        tried = []
-        for share in STRICTER_AIMS:
-            extra = extra_costs(constraint, expit(odds), is_pos, predicted, table, weight, share)
-            decision = replace(self, extra=extra)
-            tried.append((missing_of(constraint, is_pos, decision.decide(score, table), weight), decision))
-            if not tried[-1][0]:
-                break
-        return min(tried, key=itemgetter(0))[1]
 
+class LabelledCosts(NamedTuple):
+    """Rows with their log-odds, classes, costs and weights."""
 
-# Turns of the multipliers of several constraints, and further ones with steps that double: demands that pull against
-# each other, such as a recall and a predicted rate, move both a little in each turn.
-_TURNS, _DOUBLED = 8, 20
-
-
-def missing_of(constraint: Constraint, is_pos: BoolArray, predicted: Array, weight: Array) -> float:
-    """Compute by how much decisions miss a constraint."""
-    errors = ErrorProfile.from_masks(is_pos, predicted, sample_weight=weight)
-    return float(constraint.violation(errors.fn, errors.fp, pos=errors.pos))
-
-
-def extra_costs(
-    constraint: Constraint,
-    proba: Array,
-    is_pos: BoolArray,
-    predicted: BoolArray,
-    table: CostTable,
-    weight: Array,
-    share: float = 0.0,
-) -> Costs:
-    """Find what a false negative and a false positive have to cost besides, at least, for a constraint to hold.
-
-    A constraint is a sum over rows that may not be negative. A multiplier times what a decision adds to it, on average
-    by the row's probability, is added to what the decision saves; each row changes its answer at one multiplier, so
-    that the smallest one which keeps the constraint follows from a sweep. Several constraints take turns. Multipliers
-    are those of levels that are stricter by a share of the way.
-    """
-    gains, aims = (
-        [gains_of(part.rate.terms() or {}, part.side, part.level) for part in each.parts]
-        for each in (constraint, constraint.tightened(share))
-    )
-    demands = _Demands(proba, is_pos, table, weight, gains, _changes(aims), _changes(gains))
-    multipliers = before = np.zeros(len(gains))
-    for turn in range(_TURNS + _DOUBLED if len(gains) > 1 else 1):
-        if turn > _TURNS:
-            multipliers = multipliers + 2.0 ** (turn - _TURNS - 1) * np.maximum(multipliers - before, 0.0)
-        before = multipliers
-        multipliers = demands.least(before, predicted if turn == 0 else None)
-        if np.array_equal(before, multipliers) or (turn >= _TURNS and demands.hold(multipliers)):
-            break
-    fn, fp = multipliers @ demands.changes
-    return float(fn), float(-fp)
-
-
-def _changes(gains: list[Array]) -> Array:
-    """Compute what "positive" adds to each demand instead of "negative", in a positive and in a negative row."""
-    return np.array([(tp - fn, fp - tn) for tp, fn, fp, tn in gains])
-
-
-@dataclass(frozen=True, eq=False)
-class _Demands:
-    """Rows, and what their answers add to the sums that demands keep from being negative.
-
-    Multipliers act on ``changes`` in what an answer saves; sums take ``gains``, and ``moves`` where a row turns.
-    """
-
-    proba: Array
+    score: Array
     is_pos: BoolArray
     table: CostTable
     weight: Array
-    gains: list[Array]
-    changes: Array
-    moves: Array
 
-    def saved(self, multipliers: Array) -> Array:
-        """Compute what the answer "positive" to each row is expected to save, with the multipliers."""
-        fn, fp = multipliers @ self.changes
-        return self.proba * (self.table.gain + fn) - (1.0 - self.proba) * (self.table.loss - fp)
+    def take(self, rows: IntArray) -> LabelledCosts:
+        """Select some of the rows."""
+        return LabelledCosts(self.score[rows], self.is_pos[rows], self.table.take(rows), self.weight[rows])
 
-    def added(self, at: int, acts: BoolArray) -> float:
-        """Sum what answers add to a demand."""
-        gain, is_pos = self.gains[at], self.is_pos
-        parts = np.where(acts == is_pos, gain[np.where(is_pos, 0, 3)], gain[np.where(is_pos, 1, 2)])
-        return float(self.weight @ parts)
-
-    def least(self, multipliers: Array, predicted: BoolArray | None) -> Array:
-        """Find the smallest multiplier of each demand in turn; ``predicted`` are the answers without any."""
-        found = multipliers.copy()
-        for at, ((of_pos, of_neg), moves) in enumerate(zip(self.changes, self.moves)):
-            found[at] = 0.0
-            saved = self.saved(found)
-            acts = predicted if predicted is not None and not found.any() else saved >= 0.0
-            change = self.weight * np.where(self.is_pos, *moves[:, None])
-            slope = self.proba * of_pos + (1.0 - self.proba) * of_neg
-            found[at] = _least_multiplier(self.added(at, acts), saved, acts, slope, change)
-        return found
-
-    def hold(self, multipliers: Array) -> bool:
-        """Check whether all demands are kept."""
-        acts = self.saved(multipliers) >= 0.0
-        return all(self.added(at, acts) >= 0.0 for at in range(len(self.gains)))
-
-
-def _least_multiplier(total: float, saved: Array, acts: BoolArray, slope: Array, change: Array) -> float:
-    """Find the smallest multiplier with which a sum over rows is not negative; else that of the largest sum.
-
-    Acting on a row saves ``saved`` plus the multiplier times ``slope``, and adds ``change`` to the sum.
-    """
-    if total >= 0.0:
-        return 0.0
-    turns = np.flatnonzero(np.where(acts, slope < 0.0, slope > 0.0))
-    at = np.maximum(-saved[turns] / slope[turns], 0.0)
-    order = np.argsort(at, kind="stable")
-    at, sums = at[order], total + np.cumsum(np.where(acts[turns], -change[turns], change[turns])[order])
-    # Rows that turn at the same multiplier turn together.
-    last = np.append(np.diff(at) > 0.0, True)[: at.size]
-    at, sums = at[last], sums[last]
-    if not at.size:
-        return 0.0
-    keeps = np.flatnonzero(sums >= -_NOISE * np.abs(total))
-    place = int(keeps[0]) if keeps.size else int(np.argmax(sums))
-    # Between two turns, so that rounding changes no answer.
-    return float(0.5 * (at[place] + at[place + 1]) if place + 1 < at.size else at[place] * (1.0 + _BEYOND) + _TINY)
+    @property
+    def counted(self) -> LabelledCosts:
+        """Rows with a weight above 0."""
+        return self.take(np.flatnonzero(self.weight > 0.0))
 
 
 # Thresholds that are not tuned: no sum reaches the second one, and each one the last.
@@ -297,7 +197,7 @@ def tune(
     if found.slope_ > 0.0:
         return CostDecision(kind, CONSTANT.get(kind, 0.0), found.slope_, found.intercept_, farthest)
     # Scores say nothing, so that all rows have the share of positives.
-    share = np.clip(np.average(is_pos, weights=weight), _NOISE, 1.0 - _NOISE)
+    share = np.clip(np.average(is_pos, weights=weight), NOISE, 1.0 - NOISE)
     return CostDecision(kind, CONSTANT.get(kind, 0.0), 0.0, float(logit(share)), farthest)
 
 
@@ -309,19 +209,6 @@ def cost_curve(score: Array, is_pos: BoolArray, table: CostTable, weight: Array 
     """
     stakes = table.stakes(is_pos)
     return sweep(stakes < 0.0, score, np.abs(stakes) * (1.0 if weight is None else weight))
-
-
-def cut_within(
-    constraint: Constraint | None, score: Array, is_pos: BoolArray, table: CostTable, weight: Array | None
-) -> float:
-    """Find the threshold of a score with the least cost among those that keep a constraint, or miss least."""
-    if constraint is None:
-        return best_cut(score, is_pos, table, weight)
-    curve, stakes = sweep(is_pos, score, weight), table.stakes(is_pos) * (1.0 if weight is None else weight)
-    order = np.argsort(-score, kind="stable")
-    saved = np.append(0.0, -np.cumsum(stakes[order]))[np.searchsorted(-score[order], -curve.lowest_score, side="right")]
-    missing = np.asarray(constraint.violation(curve.fn, curve.fp, pos=curve.pos))
-    return float(curve.thresholds[np.argmax(np.where(missing <= missing.min(), saved, -np.inf))])
 
 
 def valued_curve(
@@ -368,7 +255,9 @@ class RowCostRule(ThresholdRule):
     power : float, default=0.0
         The training weighed rows by this power of what they cost.
     given : mapping, default={}
-        Costs of the rows that are to be predicted.
+        Costs of the rows that are to be predicted, and their segments ``by``.
+    segments : Segments, default=None
+        Which rows belong to which segment, where a constraint is by segments.
     """
 
     row_costs: RowCosts
@@ -376,11 +265,13 @@ class RowCostRule(ThresholdRule):
     alone: float
     power: float = 0.0
     given: Mapping[str, Any] = field(default_factory=dict)
+    segments: Segments | None = None
 
     in_words = (
         f"{SCORE_IN_WORDS}; of a probability s = log(s / (1 - s)), {_LARGEST}; s = s - power * log((fn - tp) / (fp - "
         "tn)) where both are above 0; z = s + intercept where kind is plain or swept, else slope * s + intercept of s "
-        "at least -farthest and at most farthest; extra = what is added to fn and fp; gain = fn - tp; loss = fp - tn; "
+        "at least -farthest and at most farthest; extra = what is added to fn and fp, by_segment = the same for the "
+        "known segments, where there are some; gain = fn - tp; loss = fp - tn; "
         f"positive where z + log(gain / loss), {_LARGEST}, rounded to {DIGITS} decimals, >= threshold, else negative. "
         "Where gain <= 0 and loss >= 0: negative; else where loss <= 0: positive. Where nothing is known of costs by "
         "row: positive where s >= alone"
@@ -400,7 +291,12 @@ class RowCostRule(ThresholdRule):
 
     def for_rows(self, given: Mapping[str, Any]) -> Self:
         """Return the rule for rows with these costs."""
-        return replace(self, given={name: given.get(name) for name in COSTS})
+        return replace(self, given={name: given.get(name) for name in (*COSTS, BY)})
+
+    def table(self, X: Samples) -> CostTable:
+        """Return the costs of samples, with their segments where the constraint is by these."""
+        table = self.row_costs.table(X, **costs_in(self.given))
+        return table if self.segments is None else table.in_segments(self.segments.codes(X, self.given.get(BY)))
 
     def on_scores(self, column: int | None = None) -> Self:
         """Return the rule for samples that are scores; costs that are columns or functions of samples are given."""
@@ -410,7 +306,7 @@ class RowCostRule(ThresholdRule):
 
     def scored(self, X: Samples) -> tuple[Array, Array]:
         """Return the positive class, and the score that the threshold applies to."""
-        if self._lacks_costs:
+        if self._lacks_costs and self.segments is None:
             names = ", ".join(f"{name}=" for name in self.row_costs.needs(self.given))
             warn(
                 f"fit was given costs that are not given here ({names}): one threshold on the probability of a row "
@@ -419,25 +315,37 @@ class RowCostRule(ThresholdRule):
             )
             found, score = super().scored(X)
             return found, log_odds(score, self.method) - self.alone + self.cut
-        table = self.row_costs.table(X, **self.given)
+        table = self.table(X)
         found, z = self._log_odds(X, table)
-        return found, CostDecision().scores(z, self.priced(table).shift)
+        return found, CostDecision().scores(z, self.decision.priced(table).shift)
 
     def curve(self, X: Samples, y: ArrayLike, sample_weight: ArrayLike | None = None) -> ValuedCurve:
         """Compute the curve of all thresholds of the score on labelled rows, by what decisions cost."""
-        table, (_, is_pos, weight) = self.row_costs.table(X, **self.given), self.checked_truth(X, y, sample_weight)
+        table, (_, is_pos, weight) = self.table(X), self.checked_truth(X, y, sample_weight)
         return valued_curve(self.row_costs, self.scored(X)[1], is_pos, table, weight)
 
     def ranked(self, X: Samples) -> tuple[BoolArray, Array]:
         """Return which rows are answered "positive", and the expected saving of that answer in each of them."""
+        self._check_limits()
         if self._lacks_costs:
             return super().ranked(X)
         rows, decision = self.rows(X), replace(self.decision, threshold=self.cut)
         return decision.decide(*rows), decision.ranks(*rows)[0]
 
+    def limit_of_positives(self, at_most: object) -> object:
+        """Read a limit beside reviews; refuse it as `ranked` does."""
+        if at_most is not None:
+            self._check_limits()
+        return super().limit_of_positives(at_most)
+
+    def _check_limits(self) -> None:
+        """Raise a ValueError where a limit on the number of positive predictions would break a demand."""
+        if self.segments is not None:
+            raise ValueError(self.segments.limits_broken)
+
     def alerted(self, X: Samples, limit: AlertLimit, most: int) -> BoolArray:
         """Mark the rows of largest expected saving, up to a number, that pay and keep a limit on wrong alerts."""
-        self.row_costs.table(X, **self.given)  # which rows pay is not known without costs
+        self.table(X)  # which rows pay is not known without costs
         pays, rank = self.ranked(X)
         return best_rows(limit.passing(self.sureness(X, pays), most), rank, most, X)
 
@@ -449,10 +357,6 @@ class RowCostRule(ThresholdRule):
         """Return which answers cost least on average, and the log-odds."""
         return self.decision.allowed_answers(*self.rows(X), review, extra_cost)
 
-    def priced(self, table: CostTable) -> CostTable:
-        """Return costs with those that the constraint adds."""
-        return table.plus(*self.decision.extra)
-
     @property
     def threshold_proba(self) -> None:
         """``None``: each row has a threshold of its own."""
@@ -460,11 +364,11 @@ class RowCostRule(ThresholdRule):
     @property
     def _lacks_costs(self) -> bool:
         """True where rows come without the costs that `fit` was given."""
-        return bool(self.row_costs.needs(self.given)) and all(each is None for each in self.given.values())
+        return bool(self.row_costs.needs(self.given)) and all(cost is None for cost in costs_in(self.given).values())
 
     def rows(self, X: Samples) -> tuple[Array, CostTable]:
         """Return what decisions read of samples: log-odds of the base without training weights, and costs."""
-        table = self.row_costs.table(X, **self.given)
+        table = self.table(X)
         return unweighted(log_odds(super().scored(X)[1], self.method), table.shift, self.power), table
 
     def _log_odds(self, X: Samples, table: CostTable | None) -> tuple[Array, Array]:
@@ -476,14 +380,14 @@ class RowCostRule(ThresholdRule):
     def score(self, metric: MetricLike, X: Samples, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Compute what the predictions save or cost; ``metric`` is what `fit` was given, without columns."""
         # Before predicting, which can do without costs.
-        self.row_costs.table(X, **self.given)
+        self.table(X)
         options = {"sample_weight": sample_weight, "pos_label": self.labels(np.array([True]))[0]}
-        return self.row_costs.score(label_array(y, "y"), self.predict(X), X, **options, **self.given)
+        return self.row_costs.score(label_array(y, "y"), self.predict(X), X, **options, **costs_in(self.given))
 
     def predict_proba(self, X: Samples) -> Array:
         """Predict the probabilities of the sorted labels, without regard to costs; undo training weights."""
-        known = self.power or any(each is not None for each in self.given.values())
-        table = self.row_costs.table(X, **self.given) if known else None
+        known = self.power or any(cost is not None for cost in costs_in(self.given).values())
+        table = self.row_costs.table(X, **costs_in(self.given)) if known else None
         proba = expit(self._log_odds(X, table)[1])
         return self._of_positives(proba)
 
@@ -520,12 +424,12 @@ class RowCostStore(EntryStore[RowScores]):
         table: CostTable,
         *,
         likely: bool,
-        constraint: Constraint | None = None,
+        demand: CostDemand | None = None,
         prior: float = 0.0,
         **options: Any,
     ) -> None:
         super().__init__(truth, weight, **options)
-        self.costs, self.table, self.likely, self.constraint, self.prior = costs, table, likely, constraint, prior
+        self.costs, self.table, self.likely, self.demand, self.prior = costs, table, likely, demand, prior
         self.answers, self.shift = table.answers(truth), table.shift
 
     def condensed(self) -> RowCostStore:
@@ -543,7 +447,7 @@ class RowCostStore(EntryStore[RowScores]):
 
     def _like(self, truth: BoolArray, weight: Array | None, table: CostTable, **options: Any) -> RowCostStore:
         """Create a store without trials whose decisions are made as here."""
-        options = {"likely": self.likely, "constraint": self.constraint, "prior": self.prior} | options
+        options = {"likely": self.likely, "demand": self.demand, "prior": self.prior} | options
         store = RowCostStore(truth, weight, self.costs, table, **options)
         store.has_groups, store.n_dropped, store.repeats = self.has_groups, self.n_dropped, self.repeats
         return store
@@ -562,7 +466,8 @@ class RowCostStore(EntryStore[RowScores]):
 
     @property
     def _said_of_costs(self) -> list[Array]:
-        return [self.table.gain, self.table.loss, self.answers[0]]
+        segment = [] if self.table.segment is None else [self.table.segment]
+        return [self.table.gain, self.table.loss, self.answers[0], *segment]
 
     @cached_property
     def fixed(self) -> Array:
@@ -594,19 +499,23 @@ class RowCostStore(EntryStore[RowScores]):
         # Rows tell nothing of odds beyond their number; those of trees, 0 or infinite, would flatten the sigmoid.
         farthest, weight = float(np.log(counts.sum())) if self.likely else FARTHEST, self.weights_in(counts)
         decision = tune(kind, score, self.truth, self.table, weight, farthest, self.prior)
-        if self.constraint is None:
+        if self.demand is None:
             return decision
-        return decision.within(self.constraint, score, self.truth, self.table, weight)
+        return self.demand.kept_by(decision, LabelledCosts(score, self.truth, self.table, weight))
+
+    def rows(self, score: Array) -> LabelledCosts:
+        """Return all entries with their scores."""
+        return LabelledCosts(score, self.truth, self.table, self.weights_in(self.copies))
 
     def missing(self, decision: CostDecision, score: Array) -> float:
         """Compute by how much a decision rule misses the constraint on all entries."""
-        if self.constraint is None:
+        if self.demand is None:
             return 0.0
-        return missing_of(self.constraint, self.truth, decision.decide(score, self.table), self.weights_in(self.copies))
+        return self.demand.missing(self.rows(score), decision.decide(score, self.table))
 
     def decisions(self, score: Array, kind: str) -> Array:
         """Compute the share of the copies of each entry that is decided positive, tuned outside the part of each."""
-        if kind in CONSTANT and self.constraint is None:
+        if kind in CONSTANT and self.demand is None:
             odds = np.clip(score + self.prior - CONSTANT[kind], -LARGEST_LOG_ODDS, LARGEST_LOG_ODDS)
             return CostDecision().decide(odds, self.table).astype(float)
         said = [self.truth, np.clip(score, -FARTHEST, FARTHEST), *self._said_of_costs]
@@ -619,7 +528,7 @@ class RowCostStore(EntryStore[RowScores]):
             odds = np.clip(rule.log_odds(score), -FARTHEST, FARTHEST) - rule.threshold
             odds = np.clip(odds, -LARGEST_LOG_ODDS, LARGEST_LOG_ODDS)
             share = (inside / np.maximum(self.copies, 1))[self.samples]
-            decided += share * CostDecision(extra=rule.extra).decide(odds, self.table)
+            decided += share * rule.of_odds().decide(odds, self.table)
         return decided
 
     def of_samples(self, values: Array) -> Array:
@@ -734,7 +643,7 @@ class RowCostChoice(CandidateChoice):
         """Candidates that keep the constraint on all samples, or miss least."""
         keys = sorted(row.key for row in self.store)
         candidates = [Candidate(key, rule) for rule in self.store.kinds for key in keys]
-        if self.store.constraint is None or self.fixed is not None:
+        if self.store.demand is None or self.fixed is not None:
             return candidates
         missing = [self.store.missing(self.tuned(each, self.store.copies), self.score(each.key)) for each in candidates]
         return [each for each, amount in zip(candidates, missing) if amount <= min(missing)]
@@ -745,7 +654,7 @@ class RowCostChoice(CandidateChoice):
         The margin is in standard deviations over bootstrap draws of the samples.
         """
         saved_by_row = (self.paid(over) - self.paid(candidate)) / self.store.unit
-        saved, noise = float(saved_by_row @ counts), _NOISE * float((self.paid(over) / self.store.unit) @ counts)
+        saved, noise = float(saved_by_row @ counts), NOISE * float((self.paid(over) / self.store.unit) @ counts)
         return saved if saved > margin * np.sqrt(counts @ saved_by_row**2) + noise else 0.0
 
     def choose(self, counts: Array) -> Candidate:
@@ -753,7 +662,7 @@ class RowCostChoice(CandidateChoice):
         # The base's own setting, trained as it is, comes first, and is the first of equal ones.
         trials = [each for each in self.allowed if each.rule == self.allowed[0].rule]
         saved = np.array([self._saved(trials[0], trial, counts, Margins.ROW_COSTS) for trial in trials])
-        winner = trials[int(np.argmax(saved >= (1.0 - _NOISE) * saved.max()))]
+        winner = trials[int(np.argmax(saved >= (1.0 - NOISE) * saved.max()))]
         for other in self.allowed:
             same = other.key == winner.key and other.rule in Margins.ROW_RULES
             if same and (self._saved(winner, other, counts, Margins.ROW_RULES[other.rule]) or self._is(winner, other)):

@@ -96,6 +96,15 @@ class Segments:
             table[name] = {"weight": float(total[at]), "positives": float(share[0])} | rates
         return table
 
+    @property
+    def limits_broken(self) -> str:
+        """Why a limit on the number of positive predictions would break a demand."""
+        return (
+            "at_most= and wrong_at_most= would leave out more rows of some segments of "
+            f"{self.by!r} than of others, and the constraint would not hold; leave them out, or search with a "
+            "constraint on all rows"
+        )
+
     def rates_on(
         self, constraint: Constraint, codes: IntArray, is_pos: BoolArray, decided: BoolArray, weight: Array | None
     ) -> dict[str, float]:
@@ -214,7 +223,7 @@ class SegmentCurves:
 
         Where no threshold of a segment keeps a level, its nearest ones are taken, and ``keeps`` is False.
         """
-        limits, parts = self._limits(constraint), list(zip(self.curves, self.shares.tolist()))
+        limits, parts = self.limits(constraint), list(zip(self.curves, self.shares.tolist()))
         # The best level without limits is out of reach, and good to begin with; for that one few thresholds do.
         free = level = self._rough_level(metric) if constraint is None else self.best(metric).value
         best, found = -np.inf, None
@@ -245,15 +254,15 @@ class SegmentCurves:
         ]
         return SegmentCurves(few, self.shares).best(metric).value
 
-    def _limits(self, constraint: Constraint | None) -> _Limits:
+    def limits(self, constraint: Constraint | None) -> SegmentLimits:
         """Find the places of each segment's curve that a constraint allows, and the rates that share a window."""
         if constraint is None:
-            return _Limits()
+            return SegmentLimits()
         if (limit := constraint.pair_limit) is not None:
             rates = {at: each for at, each in enumerate(self.rates(constraint)) if not np.isnan(each).any()}
-            return _Limits(rates=rates, window=limit._replace(slack=limit.slack + _ROUNDING))
+            return SegmentLimits(rates=rates, window=limit._replace(slack=limit.slack + _ROUNDING))
         missing = [np.maximum.reduce(each) for each in zip(*map(self._missing, constraint.parts))]
-        return _Limits([each <= each.min() for each in missing], keeps=all(each.min() == 0.0 for each in missing))
+        return SegmentLimits([each <= each.min() for each in missing], keeps=all(each.min() == 0.0 for each in missing))
 
     def _missing(self, part: Constraint) -> list[Array]:
         """Compute by how much each threshold of each segment misses a level; 0 for a segment without the rate."""
@@ -269,7 +278,7 @@ def _rate_at(quantity: Any, fn: Array, fp: Array, pos: float) -> Array:
 
 
 @dataclass(frozen=True, eq=False)
-class _Limits:
+class SegmentLimits:
     """Allowed places of each segment's curve, ``None`` for all; and the rates of segments that share a window."""
 
     allowed: list[BoolArray] | None = None
@@ -415,8 +424,4 @@ class SegmentThresholds(RowThresholds):
     @property
     def limits_broken(self) -> str:
         """A limit on all rows would move the rates of the segments."""
-        return (
-            "at_most= and wrong_at_most= would leave out more rows of some segments of "
-            f"{self.segments.by!r} than of others, and the constraint would not hold; leave them out, or search with a "
-            "constraint on all rows"
-        )
+        return self.segments.limits_broken

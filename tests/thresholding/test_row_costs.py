@@ -1,5 +1,3 @@
-import itertools
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -12,6 +10,7 @@ from csf.metrics import get_constraint, get_metric
 from csf.metrics.row_costs import CostTable, RowCosts
 from csf.thresholding import threshold_curve
 from csf.thresholding.class_choice import dealt
+from csf.thresholding.cost_demands import OverallDemand
 from csf.thresholding.row_costs import (
     CostDecision,
     RowCostChoice,
@@ -19,9 +18,6 @@ from csf.thresholding.row_costs import (
     RowScores,
     best_cut,
     cost_curve,
-    cut_within,
-    extra_costs,
-    missing_of,
     reach,
     tune,
 )
@@ -182,75 +178,6 @@ def test_ties_do_not_depend_on_rounding():
         assert not CostDecision().decide(z - 1e-8, table).any()
 
 
-DEMANDS = ["recall >= 0.7", "precision >= 0.6", "predicted_rate <= 0.3", "fpr <= 0.2", "f1 >= 0.6", "accuracy >= 0.7"]
-
-
-def kept(constraint, is_pos, acts, weight):
-    return missing_of(get_constraint(constraint), is_pos, acts, weight) <= 1e-9
-
-
-@pytest.mark.parametrize("constraint", DEMANDS)
-@pytest.mark.parametrize("seed", range(4))
-def test_no_decisions_save_more_than_the_multiplier_allows(constraint, seed):
-    """Each row is there twice, as positive and as negative, with its probability as weight: sums are expected ones."""
-    z, _, table = population(9, seed)
-    p = expit(z)
-    is_pos, twice, weight = np.repeat([True, False], 9), np.tile(np.arange(9), 2), np.concatenate([p, 1.0 - p])
-    decision = CostDecision().within(get_constraint(constraint), z[twice], is_pos, table.take(twice), weight)
-    acts, priced = decision.decide(z, table), table.plus(*decision.extra)
-
-    def saved(costs, acts):
-        return float(acts @ (p * costs.gain - (1.0 - p) * costs.loss))
-
-    every = [np.array(each) for each in itertools.product([False, True], repeat=9)]
-    good = [each for each in every if kept(constraint, is_pos, each[twice], weight)]
-    assert bool(good) == kept(constraint, is_pos, acts[twice], weight)
-    if good:
-        best = max(saved(table, each) for each in good)
-        # By the costs with what the constraint adds nothing is better than the decisions; those that keep the
-        # constraint are worth what they save and no less.
-        added = saved(priced, acts) - saved(table, acts)
-        assert saved(table, acts) <= best + 1e-9
-        least = min(saved(priced, each) - saved(table, each) for each in good)
-        assert best <= saved(table, acts) + added - least + 1e-9
-        assert saved(priced, acts) == pytest.approx(max(saved(priced, each) for each in every))
-
-
-def test_a_constraint_that_holds_anyway_adds_nothing():
-    z, y, table = population(300)
-    decision = CostDecision("plain", 0.3)
-    assert decision.within(get_constraint("recall >= 0.01, fpr <= 0.99"), z, y, table, np.ones(300)) is decision
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_the_multiplier_is_the_smallest_one(seed):
-    """A little less of it, and the constraint is missed; scanned literally."""
-    z, y, table = population(60, seed)
-    constraint, weight = get_constraint("recall >= 0.9"), np.random.default_rng(seed).integers(1, 4, 60).astype(float)
-    extra, _ = CostDecision().within(constraint, z, y, table, weight).extra
-    turns = [0.0, *sorted(np.maximum((1.0 - expit(z)) / expit(z) * table.loss - table.gain, 0.0))]
-    kept_from = next(
-        each
-        for each in turns
-        if not missing_of(constraint, y, CostDecision().decide(z, table.plus(each + 1e-9, 0.0)), weight)
-    )
-    assert kept_from <= extra <= min([each for each in turns if each > kept_from], default=np.inf)
-
-
-def test_cuts_within_a_constraint_are_the_cheapest_that_keep_it():
-    z, y, table = population(80, 3)
-    constraint, weight = get_constraint("precision >= 0.5"), np.ones(80)
-    cut = cut_within(constraint, z, y, table, weight)
-    costs = {
-        each: np.where(z >= each, table.answers(y)[1], table.answers(y)[0]).sum()
-        for each in np.append(z, np.inf)
-        if not missing_of(constraint, y, z >= each, weight)
-    }
-    assert not missing_of(constraint, y, z >= cut, weight)
-    assert np.where(z >= cut, table.answers(y)[1], table.answers(y)[0]).sum() == pytest.approx(min(costs.values()))
-    assert cut_within(None, z, y, table, weight) == best_cut(z, y, table, weight)
-
-
 def test_copies_are_dealt_as_rows_are():
     rng = np.random.default_rng(0)
     for most in (3, 30):
@@ -269,7 +196,7 @@ def test_copies_are_dealt_as_rows_are():
 def test_candidates_that_cannot_keep_the_constraint_are_not_allowed():
     z, y, table = population(400)
     store = RowCostStore(
-        y, None, RowCosts(fn=1.0, fp=1.0), table, likely=True, constraint=get_constraint("recall >= 0.6")
+        y, None, RowCosts(fn=1.0, fp=1.0), table, likely=True, demand=OverallDemand(get_constraint("recall >= 0.6"))
     )
     for number in range(2):
         noisy = z + number * np.random.default_rng(1).normal(size=z.size)
@@ -277,19 +204,3 @@ def test_candidates_that_cannot_keep_the_constraint_are_not_allowed():
     rules = {each.rule for each in RowCostChoice(store).allowed}
     assert rules >= {"plain", "sigmoid", "swept"}
     assert "negative" not in rules
-
-
-@pytest.mark.parametrize(("seed", "n", "level"), [(5, 600, 0.81), (8, 600, 0.84), (0, 60, 0.88), (1, 200, 0.88)])
-def test_demands_that_pull_against_each_other_are_kept_where_that_is_possible(seed, n, level):
-    rng = np.random.default_rng(seed)
-    p, fn, fp = rng.beta(1, 2, size=n), np.exp(rng.normal(size=n) + 1.0), np.exp(0.5 * rng.normal(size=n))
-    is_pos, none, weight = rng.random(n) < p, np.zeros(n), np.ones(n)
-    # The rows of largest probability keep both: costs besides that are large enough rank rows so.
-    most = np.argsort(-p)[: int(0.6 * n)]
-    assert is_pos[most].sum() >= level * is_pos.sum()
-    constraint = get_constraint(f"recall >= {level}, predicted_rate <= 0.6")
-    table = CostTable(fn, fp, none, none)
-    extra_fn, extra_fp = extra_costs(constraint, p, is_pos, p * fn >= (1.0 - p) * fp, table, weight)
-    acts = p * (fn + extra_fn) >= (1.0 - p) * (fp + extra_fp)
-    assert acts[is_pos].mean() >= level
-    assert acts.mean() <= 0.6

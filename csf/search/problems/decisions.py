@@ -2,40 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
 import numpy as np
 
-from csf._common.messages import warn
 from csf._common.typing import Array, BoolArray, IntArray, Label, Params
 from csf.evaluate import CodedRow, Resampling, ScoreRow, ScoreStore, TrialKey
 from csf.evaluate.assessment import LEVEL
 from csf.evaluate.choices import JudgedDecisions, decisions
 from csf.evaluate.draws import Units, grouped
 from csf.metrics import get_constraint, get_metric
-from csf.metrics.constraints import ANSWERS, Constraint, share_of
-from csf.metrics.demands import on_positive
+from csf.metrics.constraints import ANSWERS, Constraint
 from csf.metrics.registry import for_classes
-from csf.search.certification import with_tested_step
 from csf.search.problems.results import with_tested_steps
+from csf.search.problems.segments import SegmentConstraint, is_by_segments
 from csf.search.problems.two_classes import TwoClassResult
 from csf.search.supports import ROW_THRESHOLDS, SEGMENTS, TWO_CLASSES, Supports
 from csf.thresholding.alerts import AlertLimit
-from csf.thresholding.certificates import STRICTER, Decisions
+from csf.thresholding.certificates import STRICTER
 from csf.thresholding.curve import ThresholdCurve, sweep_several
-from csf.thresholding.exact_tests import ScoredSamples
 from csf.thresholding.exchange import ScoredEntries
 from csf.thresholding.row_thresholds import BY, RowThresholdRule, RowThresholds, ScoredRows, TunedThresholds, beyond
 from csf.thresholding.rule import ThresholdRule
-from csf.thresholding.segments import (
-    SegmentCurves,
-    Segments,
-    SegmentThresholds,
-    worst_rates,
-)
+from csf.thresholding.segments import Segments, SegmentThresholds, worst_rates
 
 if TYPE_CHECKING:
     from csf._common.typing import Samples
@@ -45,8 +37,6 @@ if TYPE_CHECKING:
     from csf.search.config import SearchConfig
     from csf.thresholding.capacity import ReviewBands
 
-# Levels of 0 and 1 are none that a test can show.
-_LEAST = 1e-9
 # A result with thresholds by row is of the same class as that without.
 Result = TypeVar("Result", bound="ScoreResult")
 
@@ -61,6 +51,8 @@ class ScoreDecision:
     # Whether one threshold decides all rows.
     is_single: ClassVar[bool] = True
     supports: ClassVar[Supports] = TWO_CLASSES
+    # Constraint by segments, if there is one.
+    segmented: SegmentConstraint | None = None
 
     @classmethod
     def matches(cls, config: SearchConfig) -> bool:
@@ -94,15 +86,13 @@ class ScoreDecision:
         """Compute the constrained values on held-out samples; ``None`` where they are those of all rows."""
         return None
 
-    def rates_on(
-        self, X: Samples, given: Mapping[str, Any], is_pos: BoolArray, decided: BoolArray, weight: Array | None
-    ) -> dict[str, float] | None:
-        """Compute the constrained values of decisions about samples; ``None`` where they are those of all rows."""
-        return None
-
     def tuned(self, found: Result, share: float = 0.0) -> Result:
         """Tune the decision on the winner's held-out scores, to levels that are stricter by a share of the way."""
         return found
+
+    def steps(self, found: Result, shares: Sequence[float]) -> list[Result]:
+        """Tune the decision to levels of several kinds of strictness."""
+        return [self.tuned(found, share) for share in shares]
 
     def conclude(self, won: Result) -> Result:
         """Tune the decision of a winner, and warn where it does not keep its constraint."""
@@ -234,16 +224,14 @@ class SegmentDecision(RowDecision):
     """Decision by thresholds by segment, under a constraint by segments."""
 
     thresholds: SegmentThresholds
-    # Whether samples are held back for a test.
-    tests: bool = False
+    segmented: SegmentConstraint
     kind: ClassVar[str] = "segments"
     supports: ClassVar[Supports] = SEGMENTS
 
     @classmethod
     def matches(cls, config: SearchConfig) -> bool:
         """Match searches whose constraint is by segments."""
-        constraint = get_constraint(config.constraint)
-        return constraint is not None and constraint.segment_column is not None
+        return is_by_segments(config)
 
     @classmethod
     def refuse(cls, config: SearchConfig) -> None:
@@ -253,15 +241,6 @@ class SegmentDecision(RowDecision):
     @classmethod
     def read(cls, config: SearchConfig, labels: Labels, X: Samples, given: Mapping[str, Any], codes: IntArray) -> Self:
         """Read the segments of samples; raise a ValueError for what has no thresholds by segment."""
-        constraint = get_constraint(config.constraint)
-        assert constraint is not None, "it is by segments"
-        demand = on_positive(constraint, labels.classes.tolist(), labels.positive)
-        columns = {part.by for part in demand.parts}
-        if len(columns) > 1 or (demand.others and any(part.pair_limit is not None for part in demand.parts)):
-            raise ValueError(
-                f"constraint {demand}: thresholds by segment keep one gap or ratio, or levels in each segment of one "
-                "column; give the most important one"
-            )
         metric = get_metric(for_classes(config.metric, labels.by_code))
         if metric.as_ratio is None:
             raise ValueError(
@@ -269,159 +248,72 @@ class SegmentDecision(RowDecision):
                 "those alone: use F1, F-beta, Jaccard, accuracy or WeightedAccuracy (costs of both errors), or leave "
                 "the segments out of the constraint"
             )
-        by: Any = demand.by
-        segments = Segments.of(by, X, given.get(BY))
-        if len(segments.known) < 2:
-            raise ValueError(f"{by} has the values {list(segments.known)} alone; a constraint by segments needs two")
-        found = cls(SegmentThresholds(demand, segments), config.confidence is not None)
-        if found.tests:
-            places = segments.codes(X, given.get(BY))
-            found._check_numbers(places, codes > 0, 1.0 - float(config.confidence or 0.0), config.held_back)
-        return found
-
-    @property
-    def demand(self) -> Constraint:
-        """The constraint."""
-        return self.thresholds.demand
+        segmented = SegmentConstraint.read(config, labels, X, given, codes)
+        return cls(SegmentThresholds(segmented.demand, segmented.segments), segmented)
 
     @property
     def segments(self) -> Segments:
         """Which rows belong to which segment."""
-        return self.thresholds.segments
+        return self.segmented.segments
 
     def check(self, is_pos: BoolArray, beside: Mapping[str, Array], weight: Array | None) -> None:
         """Raise a ValueError where a segment has no row that a constrained rate counts."""
-        rows = ScoredRows(is_pos, np.zeros(is_pos.size), beside[BY], weight)
-        self.thresholds.curves(rows).check(self.demand, self.segments)
-
-    def _check_numbers(self, codes: IntArray, is_pos: BoolArray, error: float, held_back: float) -> None:
-        """Raise a ValueError where a test cannot pass, whatever it sees: even rows without a fault are too few."""
-        for part in self.demand.parts:
-            share = share_of(part.quantity)
-            if share is None and part.pair_limit is not None:
-                raise ValueError(
-                    "confidence= certifies gaps and ratios of rates that are shares of rows, such as recall, and "
-                    f"{part.name} is none; leave confidence out"
-                )
-            if share is None:
-                continue
-            cells = set(share.ones + share.zeros)
-            counted = np.where(is_pos, bool(cells & {"tp", "fn"}), bool(cells & {"fp", "tn"}))
-            n_rows = np.bincount(codes, counted, len(self.segments.known))
-            # So often are all rows right where the rate is at the level, or differs by the whole gap.
-            right = np.clip(share.share(1.0 - part.level if part.side == "<=" else part.level), _LEAST, 1.0 - _LEAST)
-            needed, at = np.ceil(np.log(error) / np.log(right) / held_back), int(n_rows.argmin())
-            if n_rows[at] < needed:
-                raise ValueError(
-                    f"too few rows to certify {part} with confidence {1.0 - error:g}: where {part.by} is "
-                    f"{self.segments.known[at]!r} there are {n_rows[at]:g} that {part.quantity.name} counts, and "
-                    f"{needed:g} are needed even if all of them are right. Merge small segments, loosen the level, or "
-                    "leave confidence out"
-                )
+        self.segmented.check(is_pos, beside[BY], weight)
 
     def check_certificate(self, task: Task) -> None:
         """Raise a ValueError where a gap or a ratio would be certified for rows with weights or groups."""
-        pairs = self.tests and self.demand.pair_limit is not None
-        if pairs and (task.weight is not None or task.groups is not None):
-            raise ValueError(
-                f"confidence= certifies {self.demand} for independent rows that count once each; leave out "
-                "sample_weight= and groups=, or confidence="
-            )
+        self.segmented.check_certificate(task)
 
     def constraint(self, known: Constraint | None) -> Constraint:
         """Return the constraint by segments."""
-        return self.demand
+        return self.segmented.demand
 
     def rates(self, found: ScoreResult) -> dict[str, float] | None:
         """Compute the worst values of the constrained rates."""
-        return None if found.store is None else worst_rates(self.demand, self.table(found.row, found.store))
+        if found.store is None:
+            return None
+        return worst_rates(self.segmented.demand, self.table(found.row, found.store))
 
-    def rates_on(
-        self, X: Samples, given: Mapping[str, Any], is_pos: BoolArray, decided: BoolArray, weight: Array | None
-    ) -> dict[str, float]:
-        """Compute the constrained values of decisions about samples."""
-        return self.segments.rates_on(self.demand, self.beside(X, given)[BY], is_pos, decided, weight)
+    def tuned(self, found: Result, share: float = 0.0) -> Result:
+        """Tune the thresholds on the winner's held-out scores, to levels that are stricter by a share of the way."""
+        return self.steps(found, [share])[0]
 
-    def tuned(self, found: Result, share: float = 0.0, curves: SegmentCurves | None = None) -> Result:
-        """Tune the thresholds on the winner's held-out scores, whose ``curves`` may be known."""
-        curves = self._curves(found) if curves is None else curves
-        return self.with_thresholds(found, self.thresholds.tuned_on(found.metric, curves, share))
-
-    def _curves(self, found: ScoreResult) -> SegmentCurves:
-        """Sweep the winner's scores of each segment."""
+    def steps(self, found: Result, shares: Sequence[float]) -> list[Result]:
+        """Tune the thresholds on the winner's held-out scores to levels of several kinds of strictness."""
         curves = self.thresholds.curves(self.rows(found))
-        curves.check(self.demand, self.segments)
-        return curves
+        curves.check(self.segmented.demand, self.segments)
+        best = [self.thresholds.tuned_on(found.metric, curves, share) for share in shares]
+        return [self.with_thresholds(found, thresholds) for thresholds in best]
 
     def table(self, row: ScoreRow, store: ScoreStore) -> dict[Label, dict[str, float]]:
         """Compute threshold, size and rates of each segment on held-out samples, from scores beyond the thresholds."""
-        rows = self.segments.table(store.beside[BY], store.is_pos, decisions(row), store.weight, self.demand)
+        rows = self.segmented.table(store.beside[BY], store.is_pos, decisions(row), store.weight)
         cuts = self.thresholds.parameters
         return {name: {"threshold": cuts[name]} | values for name, values in rows.items()}
 
     def conclude(self, won: Result) -> Result:
         """Tune the thresholds of a winner, and warn where they do not keep the constraint."""
-        found = self.tuned(won)
-        if not found.feasible:
-            rates = ", ".join(f"{name} {rate:.4g}" for name, rate in found.rates.items())
-            warn(
-                f"no thresholds keep {self.demand} on held-out data ({rates}): segments that cannot have the closest "
-                "ones. Loosen the constraint, or add rows or features"
-            )
-        limit_cost: Any = found.published().get("limit_cost_")
-        if found.feasible and limit_cost > 0.0 and not decisions(found.row).any():
-            warn(
-                f"thresholds that keep {self.demand} predict no held-out row positive in any segment. Loosen it, "
-                f"or ask for a level in place of it, such as 'recall >= 0.5 in each {self.segments.by}'"
-            )
-        return found
+        result = self.tuned(won)
+        if not result.feasible:
+            self.segmented.warn_of_violation(result.rates)
+        elif result.published()["limit_cost_"] > 0.0 and not decisions(result.row).any():
+            self.segmented.warn_of_nothing()
+        return result
 
     def check_reviews(self, found: ScoreResult, bands: ReviewBands) -> None:
         """Warn where final answers with reviews do not keep the constraint that answers without them keep."""
-        row, store, error = found.row, found.store, bands.review.error
+        store = found.store
         assert store is not None, "thresholds are tuned in memory"
-        reviewed = bands.decide(found.allowed_answers(bands.review, bands.extra_cost)) == ANSWERS[1]
-        right = np.where(reviewed, store.is_pos, decisions(row))
-        wrong = np.where(reviewed, ~store.is_pos, right)
-        # A review is right but for its errors.
-        weight = np.ones(reviewed.size) if store.weight is None else store.weight
-        weight = np.append((1.0 - error) * weight, error * weight)
-        codes, is_pos = np.tile(store.beside[BY], 2), np.tile(store.is_pos, 2)
-        rates = self.segments.rates_on(self.demand, codes, is_pos, np.append(right, wrong), weight)
-        parts = self.demand.named_parts
-        if found.feasible and any(part.missing(rates[name]) > _LEAST for name, part in parts.items()):
-            shown = ", ".join(f"{name} {rate:.4g}" for name, rate in rates.items())
-            warn(
-                f"answers without reviews keep {self.demand} on held-out data; with reviews, which some segments have "
-                f"more of, they do not ({shown}). Tighten the constraint, or leave the review out"
-            )
+        if found.feasible:
+            reviewed = bands.decide(found.allowed_answers(bands.review, bands.extra_cost)) == ANSWERS[1]
+            codes, decided, error = store.beside[BY], decisions(found.row), bands.review.error
+            self.segmented.check_reviews(codes, store.is_pos, decided, reviewed, store.weight, error)
 
     def published(self, found: ScoreResult) -> Params:
         """Return the attributes of the fitted search that one threshold does not have."""
         assert found.store is not None, "thresholds are tuned in memory"
         segments = {"segments_": self.table(found.row, found.store), "limit_cost_": self.thresholds.free - found.score}
         return super().published(found) | segments
-
-    def tested(self, found: Result, rule: Any, held_back: Task | None, confidence: float) -> Result:
-        """Test thresholds that are tuned to stricter and stricter levels on the held-out samples."""
-        assert held_back is not None, "thresholds that are tuned are tested on other samples"
-        store, curves = found.store, self._curves(found)
-        assert store is not None, "searches in memory keep their scores"
-        steps = [self.tuned(found, share, curves) for share in STRICTER]
-        own = [decisions(step.row) for step in steps]
-        codes, score = self.beside(held_back.X, held_back.fit_params)[BY], rule.raw(held_back.X)
-        if not np.bincount(codes, minlength=len(self.segments.known)).all():
-            raise ValueError(f"a segment of {self.demand.by} has no row held back for confidence=; merge small ones")
-        decided = [step.decision.decide(score, {BY: codes}, 0.0) for step in steps]
-        weight = None if held_back.weight is None else store.weight
-        groups = None if held_back.groups is None else store.samples
-        known = ScoredSamples(store.is_pos, np.zeros(store.is_pos.size), weight, None, groups, store.repeats)
-        new = ScoredSamples(held_back.codes > 0, score, held_back.weight, None, held_back.groups)
-        names = [f"{self.demand.by}={name!s}" for name in self.segments.known]
-        searched = Decisions(known, own).by_segment(store.beside[BY], len(names))
-        tested, n_parts = Decisions(new, decided).by_segment(codes, len(names)), len(self.demand.parts)
-        steps = [replace(step, decided=each) for step, each in zip(steps, own)]
-        return with_tested_step(steps, self.demand, searched * n_parts, tested * n_parts, confidence, names)
 
     def places(self, store: ScoreStore, segment: Label) -> BoolArray | None:
         """Mark the held-out entries of a segment."""
@@ -517,8 +409,18 @@ class ScoreResult(TwoClassResult):
 
     def stricter(self) -> list[Self]:
         """Tune the decision to stricter and stricter levels; the strictest one comes first."""
-        steps = [self.decision.tuned(self, share) for share in STRICTER]
-        return [replace(step, decided=decisions(step.row)) for step in steps]
+        return [replace(step, decided=decisions(step.row)) for step in self.decision.steps(self, STRICTER)]
+
+    @property
+    def segmented(self) -> SegmentConstraint | None:
+        """Constraint by segments, if there is one."""
+        return self.decision.segmented
+
+    @property
+    def held_out_segments(self) -> IntArray:
+        """Places of the segments of the held-out entries."""
+        assert self.store is not None, "thresholds are tuned in memory"
+        return self.store.beside[BY]
 
     def rows_of(self, rule: Any, task: Task) -> tuple[Array, Mapping[str, Array]]:
         """Score samples, and read what their thresholds depend on."""

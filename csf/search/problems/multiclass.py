@@ -397,7 +397,13 @@ class MulticlassResult(AnsweredResult):
         """Decide scored rows, whose scores are those of the winner's own decision."""
         return rows.codes if self.rule.is_argmax else self.rule.decide(rows.proba)
 
-    def views(self, truth: IntArray, decided: Sequence[IntArray], samples: ScoredSamples) -> list[Decisions]:
+    def views(
+        self,
+        truth: IntArray,
+        decided: Sequence[IntArray],
+        samples: ScoredSamples,
+        held_back: Task | None = None,
+    ) -> list[Decisions]:
         """Read decisions as each part of the constraint does."""
         views = []
         for demand in self.metric.demands:

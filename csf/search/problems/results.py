@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from csf.evaluate.stores import Store
     from csf.metrics import Constraint, Review
     from csf.search.config import SearchConfig
+    from csf.search.problems.segments import SegmentConstraint
     from csf.search.study import History
     from csf.thresholding.alerts import AlertLimit, ComparedRows, WrongAlerts
     from csf.thresholding.band import ConfidenceBand
@@ -218,6 +219,11 @@ class SearchResult(SearchRecord, ABC):
         return get_constraint(self.config.constraint)
 
     @property
+    def segmented(self) -> SegmentConstraint | None:
+        """Constraint by segments, if there is one."""
+        return None
+
+    @property
     def has_scores(self) -> bool:
         """True where the winner has held-out scores."""
         return self.store is not None and self.store[self.key].score is not None
@@ -253,6 +259,9 @@ class AnsweredResult(SearchResult):
     def tested_by(self, test: Guarantee) -> Self:
         """Keep the test of the decisions."""
         return replace(self, guarantee=test, feasible=test.holds)
+
+    # Names of the views of each part of the constraint, where it has several.
+    view_names: ClassVar[Sequence[str]] = ()
 
     @property
     @abstractmethod
@@ -412,8 +421,8 @@ def with_tested_steps(best: Any, rule: Any, held_back: Task | None, confidence: 
     known = ScoredSamples(none, none, weight, None, groups, store.repeats)
     new = ScoredSamples(other, other, held_back.weight, None, held_back.groups)
     searched = best.views(store.truth, [step.decided for step in steps], known)
-    tested = best.views(held_back.codes, [step.decide(rows) for step in steps], new)
-    return with_tested_step(steps, best.config.constraint, searched, tested, confidence)
+    tested = best.views(held_back.codes, [step.decide(rows) for step in steps], new, held_back)
+    return with_tested_step(steps, best.constraint, searched, tested, confidence, best.view_names)
 
 
 def held_out_units(task: Task) -> Store:

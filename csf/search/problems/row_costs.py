@@ -10,15 +10,14 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from scipy.special import expit
 
-from csf._common.typing import Array, BoolArray, Estimator, IntArray, Params
+from csf._common.typing import Array, BoolArray, Estimator, IntArray, Label, Params
 from csf._common.validation import check_fraction
 from csf.data.folds import Fold, pool_held_out, pooled
 from csf.data.labels import read_labels
 from csf.data.responses import PROBABILITIES_FIRST, gives_log_odds, log_odds, response_method
-from csf.metrics import get_constraint
-from csf.metrics.constraints import Constraint, Review
+from csf.metrics.constraints import ANSWERS, Constraint, Review
 from csf.metrics.profile import ErrorProfile
-from csf.metrics.row_costs import COSTS, CostTable, RowCosts, cost_sums, stake_scales, stake_weights
+from csf.metrics.row_costs import COSTS, CostTable, RowCosts, cost_sums, costs_in, stake_scales, stake_weights
 from csf.metrics.row_costs import row_costs as get_row_costs
 from csf.metrics.trials import Trial, nothing_worked
 from csf.search.config import AUTO, FAST, MANY, WIDE, settings_of, steps_of, variant_numbers
@@ -29,16 +28,17 @@ from csf.search.problems.results import (
     warn_of_open_gap,
     warn_of_violation,
 )
+from csf.search.problems.segments import SegmentConstraint, is_by_segments
 from csf.search.problems.two_classes import TwoClasses, TwoClassResult
 from csf.search.selection import LargestLast
 from csf.search.study import History, powers_of
-from csf.search.supports import ROW_COSTS
+from csf.search.supports import ROW_COSTS, SEGMENTED_COSTS, Supports
 from csf.search.training import Evaluator, FoldResult, HeldOutPredictions
-from csf.thresholding.alerts import ComparedRows, WrongAlerts
+from csf.thresholding.alerts import AlertLimit, ComparedRows, WrongAlerts
 from csf.thresholding.capacity import CostAnswers, CostCandidates, RankedAnswers, ReviewBands, bands_of_costs
 from csf.thresholding.certificates import STRICTER
+from csf.thresholding.cost_demands import CostDemand, codes_of, demand_on_costs
 from csf.thresholding.evaluation import Evaluation
-from csf.thresholding.exact_tests import check_rates
 from csf.thresholding.row_costs import (
     CostDecision,
     CostTerms,
@@ -46,10 +46,11 @@ from csf.thresholding.row_costs import (
     RowCostRule,
     RowCostStore,
     alert_scores,
-    cut_within,
+    best_cut,
     unweighted,
     valued_curve,
 )
+from csf.thresholding.row_thresholds import BY
 from csf.thresholding.rule import AllowedAnswers
 
 if TYPE_CHECKING:
@@ -99,7 +100,7 @@ class RowCostEvaluator(Evaluator):
     def store(self, truth: IntArray, weight: Array | None, *, samples: IntArray, max_bytes: int) -> RowCostStore:
         """Create the store of held-out scores."""
         costs, table = self.problem.costs, self.problem.table.take(samples)
-        options: Any = {"constraint": self.problem.constraint, "samples": samples, "max_bytes": max_bytes}
+        options: Any = {"demand": self.problem.demand, "samples": samples, "max_bytes": max_bytes}
         self._store = RowCostStore(truth > 0, weight, costs, table, likely=self.likely, **options)
         return self._store
 
@@ -119,7 +120,9 @@ class RowCostProblem(TwoClasses):
 
     costs: RowCosts
     table: CostTable
-    constraint: Constraint | None = None
+    demand: CostDemand | None = None
+    # Constraint by segments, if there is one.
+    segmented: SegmentConstraint | None = None
     # Whether scores are log-odds or probabilities; ``None`` asks the bases.
     likely: bool | None = None
     supports = ROW_COSTS
@@ -135,19 +138,30 @@ class RowCostProblem(TwoClasses):
         """Read samples, their costs and a target; a ValueError for what has no meaning with costs of rows."""
         costs = get_row_costs(config.metric)
         assert costs is not None, "it matches"
-        cls.supports.check(config)
-        if (constraint := get_constraint(config.constraint)) is not None:
-            constraint.require_all_rows()
+        by_segments = is_by_segments(config)
+        (SEGMENTED_COSTS if by_segments else ROW_COSTS).check(config)
         labels, codes = read_labels(y, pos_label=config.pos_label)
-        problem = cls(labels, costs.remembering(given), costs.table(X, **given))
-        return problem.constrained(config), codes
+        problem = cls(labels, costs.remembering(given), costs.table(X, **costs_in(given)))
+        if not by_segments:
+            return problem.constrained(config), codes
+        segmented = SegmentConstraint.read(config, labels, X, given, codes)
+        demand = demand_on_costs(segmented.demand, segmented.segments)
+        problem = replace(problem, demand=demand, segmented=segmented)
+        return replace(problem, table=problem.table_of(X, given)), codes
 
     def constrained(self, config: SearchConfig) -> Self:
-        """Return the problem under the constraint of a search."""
+        """Return the problem under the constraint of a search on all rows."""
         constraint = self.read_constraint(config.constraint)
-        if constraint is not None:
-            check_rates(constraint)
-        return replace(self, constraint=constraint)
+        return self if constraint is None else replace(self, demand=demand_on_costs(constraint, None))
+
+    def read_constraint(self, constraint: str | Constraint | None) -> Constraint | None:
+        """Read a constraint, which may be by segment."""
+        return super().read_constraint(constraint) if self.segmented is None else self.segmented.demand
+
+    def table_of(self, X: Samples, given: Mapping[str, Any]) -> CostTable:
+        """Read the costs of samples, and their segments where the constraint is by these."""
+        table = self.costs.table(X, **costs_in(given))
+        return table if self.segmented is None else table.in_segments(self.segmented.codes(X, given))
 
     @property
     def content(self) -> tuple[object, ...]:
@@ -158,12 +172,15 @@ class RowCostProblem(TwoClasses):
         """Check the user's weights and return them; raise a ValueError where no weighted row has anything to decide."""
         weight = super().weights(sample_weight, codes)
         self.costs.check_stakes(self.table, codes > 0, weight)
+        if self.segmented is not None:
+            self.segmented.check(codes > 0, codes_of(self.table), weight)
         return weight
 
     def of_part(self, task: Task) -> tuple[Self, Task]:
         """Restrict the problem to a task that may be a part of all samples; return the task without its costs."""
-        given = {name: each for name, each in task.fit_params.items() if name in COSTS}
-        return replace(self, table=self.costs.table(task.X, **given)), task.without(COSTS)
+        if self.segmented is not None:
+            self.segmented.check_certificate(task)
+        return replace(self, table=self.table_of(task.X, task.fit_params)), task.without((*COSTS, BY))
 
     def settings(self, config: SearchConfig, model: Model, n_samples: int | None) -> list[Params]:
         """List the settings of a model, its own first: given ones, else wide ones of boosters on few samples."""
@@ -233,7 +250,7 @@ class RowCostProblem(TwoClasses):
 
     def concluded(self, searched: SearchRecord, models: Sequence[Model]) -> RowCostResult:
         """Choose the winner, and its decision."""
-        return conclude(searched)
+        return conclude(searched, self.segmented)
 
     def with_mean_scores(self, found: RowCostResult, mean: Array, folds: list[Fold]) -> RowCostResult:
         """Replace the winner's held-out scores by means over models, and the decision."""
@@ -260,6 +277,7 @@ class RowCostProblem(TwoClasses):
             decision=found.tuned,
             alone=found.alone,
             power=found.store[found.key].power,
+            segments=None if self.segmented is None else self.segmented.segments,
         )
 
 
@@ -269,14 +287,24 @@ class RowCostResult(TwoClassResult):
 
     kind = "row_costs"
     score_name = "log-odds"
-    supports = ROW_COSTS
 
     store: RowCostStore
     tuned: CostDecision = field(default_factory=CostDecision)
     alone: float = 0.0
     dearest_share: float = np.nan
+    segmented: SegmentConstraint | None = None  # pyright: ignore[reportIncompatibleVariableOverride] (a field)
     # Decisions on the held-out samples that took the place of the winner's.
     decided: BoolArray | None = None
+
+    @property
+    def supports(self) -> Supports:  # pyright: ignore[reportIncompatibleVariableOverride] (that of the constraint)
+        """What the search refuses."""
+        return ROW_COSTS if self.segmented is None else SEGMENTED_COSTS
+
+    @property
+    def constraint(self) -> Constraint | None:
+        """Constraint of the decisions."""
+        return super().constraint if self.segmented is None else self.segmented.demand
 
     @staticmethod
     def read_metric(metric: Any) -> RowCosts | None:
@@ -290,25 +318,64 @@ class RowCostResult(TwoClassResult):
 
     def published(self) -> Params:
         """Return the attributes of the fitted search."""
-        return super().published() | {
-            "best_t_": self.winner.t,
-            "best_threshold_": self.tuned.threshold,
-            "bound_margin_": np.nan,
-            "constraint_value_": next(iter(self.rates.values()), None),
-            "best_cost_weights_": self.winner.costs,
-            "row_costs_": self.metric,
-            "row_rule_": self.tuned.kind,
-            "threshold_without_costs_": float(expit(self.alone)),
-            "dearest_share_": self.dearest_share,
-        }
+        return (
+            super().published()
+            | {
+                "best_t_": self.winner.t,
+                "best_threshold_": self.tuned.threshold,
+                "bound_margin_": np.nan,
+                "constraint_value_": next(iter(self.rates.values()), None),
+                "best_cost_weights_": self.winner.costs,
+                "row_costs_": self.metric,
+                "row_rule_": self.tuned.kind,
+                "threshold_without_costs_": float(expit(self.alone)),
+                "dearest_share_": self.dearest_share,
+            }
+            | self._of_segments
+        )
+
+    @property
+    def _of_segments(self) -> Params:
+        """What is published of segments, where the constraint is by these."""
+        if self.segmented is None:
+            return {}
+        store, free = self.store, self.tuned.without_prices().decide(*self._rows)
+        attained, unconstrained = (
+            float(store.value(store.paid(each), store.copies)) for each in (self.held_out_decisions, free)
+        )
+        rates = self.segmented.table(self.held_out_segments, store.truth, self.held_out_decisions, store.weight)
+        prices = self.tuned.by_segment or [(0.0, 0.0)] * len(rates)
+        table = {name: {"extra_fn": fn, "extra_fp": fp} | row for (name, row), (fn, fp) in zip(rates.items(), prices)}
+        return {"segments_": table, "limit_cost_": unconstrained - attained}
+
+    @property
+    def held_out_segments(self) -> IntArray:
+        """Places of the segments of the held-out entries."""
+        return codes_of(self.store.table)
+
+    @property
+    def _rows(self) -> tuple[Array, CostTable]:
+        """Log-odds of the winner on the held-out entries, without training weights, and their costs."""
+        return RowCostChoice(self.store).score(self.key), self.store.table
+
+    @cached_property
+    def held_out_decisions(self) -> BoolArray:
+        """Decisions about the held-out entries."""
+        return self.tuned.decide(*self._rows) if self.decided is None else self.decided
 
     @cached_property
     def errors(self) -> ErrorProfile:
         """Error profile of the decisions about the held-out entries."""
-        store, decided = self.store, self.decided
-        if decided is None:
-            decided = self.tuned.decide(RowCostChoice(store).score(self.key), store.table)
-        return errors_of(store, decided)
+        store = self.store
+        return ErrorProfile.from_masks(
+            store.truth, self.held_out_decisions, sample_weight=store.weights_in(store.copies)
+        )
+
+    @property
+    def rates(self) -> dict[str, float]:
+        """Constrained values on held-out samples, by their names; by segment gaps, ratios or the worst rates."""
+        store = self.store
+        return {} if store.demand is None else store.demand.rates(store.rows(self._rows[0]), self.held_out_decisions)
 
     def _assessed(self, seed: int) -> Assessment:
         choice = RowCostChoice(self.store, fixed=self.decided, random_state=seed)
@@ -322,12 +389,8 @@ class RowCostResult(TwoClassResult):
     @property
     def held_out_scores(self) -> Array:
         """Scores of the held-out entries by the winner, to which the threshold applies."""
-        return self.tuned.scores(RowCostChoice(self.store).score(self.key), self._priced.shift)
-
-    @property
-    def _priced(self) -> CostTable:
-        """Costs of the held-out entries with those that the constraint adds."""
-        return self.store.table.plus(*self.tuned.extra)
+        score, table = self._rows
+        return self.tuned.scores(score, self.tuned.priced(table).shift)
 
     def curve(self) -> ValuedCurve:
         """Return all thresholds on the winner's held-out scores, with rows weighted by the cost of the wrong answer."""
@@ -338,6 +401,8 @@ class RowCostResult(TwoClassResult):
         """Return what evaluates the answers by expected cost, within limits or with reviews."""
         if self.store is None:
             raise ValueError("the held-out scores of this search were not kept")
+        if review is None:
+            self._check_limits()
         paid = {} if review is None else {"cost": review.cost, "error": review.error}
         # The rule of predictions answers all entries: ranks by several rules would belong to none of them.
         choice, terms = RowCostChoice(self.store, random_state=seed), CostTerms(self.store, **paid)
@@ -351,8 +416,7 @@ class RowCostResult(TwoClassResult):
 
     def held_out_rows(self) -> ComparedRows:
         """Collect the log-odds and costs of the held-out rows."""
-        rows = RowCostChoice(self.store).score(self.key), self.store.table
-        return ComparedRows(rows, self.store.truth, self.store)
+        return ComparedRows(self._rows, self.store.truth, self.store)
 
     def scored_rows(self, rule: RowCostRule, task: Task) -> ComparedRows:
         """Score samples, which bring their costs along."""
@@ -368,13 +432,30 @@ class RowCostResult(TwoClassResult):
 
     def allowed_answers(self, review: Review, extra_cost: float) -> AllowedAnswers:
         """Compute which of three answers to the held-out entries has the smallest expected cost."""
-        odds, table = self.held_out_rows().rows
-        return self.tuned.allowed_answers(odds, table, review, extra_cost)
+        return self.tuned.allowed_answers(*self._rows, review, extra_cost)
 
     def bands(self, review: Review) -> ReviewBands:
         """Compute the bands of the three answers, by the rule of predictions."""
-        odds, table = self.held_out_rows().rows
-        return bands_of_costs(review, self.tuned, odds, table, self.store.weights_in(self.store.copies))
+        return bands_of_costs(review, self.tuned, *self._rows, self.store.weights_in(self.store.copies))
+
+    def reviews(self, review: Review, names: Sequence[Label]) -> Any:
+        """Tune the rule of three answers on the held-out entries; of two labels the positive one comes last."""
+        bands, store = super().reviews(review, names), self.store
+        if self.segmented is not None and self.feasible:
+            reviewed = bands.decide(self.allowed_answers(bands.review, bands.extra_cost)) == ANSWERS[1]
+            rows = self.held_out_segments, store.truth, self.held_out_decisions, reviewed
+            self.segmented.check_reviews(*rows, store.weight, bands.review.error)
+        return bands
+
+    def alert_limits(self, wrong_at_most: object, names: list[Label], bands: Any = None) -> dict[int, AlertLimit]:
+        """Read a limit on wrong alerts; raise a ValueError where it would leave out more alerts of some segments."""
+        self._check_limits()
+        return super().alert_limits(wrong_at_most, names, bands)
+
+    def _check_limits(self) -> None:
+        """Raise a ValueError where a limit on the number of positive predictions would break the constraint."""
+        if self.segmented is not None:
+            raise ValueError(self.segmented.segments.limits_broken)
 
     def at_shares(self, pos: float, rule: RowCostRule | None) -> tuple[RowCostResult, RowCostRule | None]:
         """Adapt the result and the rule to another share of positives: the log-odds move by that of the shares."""
@@ -389,17 +470,12 @@ class RowCostResult(TwoClassResult):
 
     def stricter(self) -> list[RowCostResult]:
         """Tune the decision to stricter and stricter levels; the strictest one comes first."""
-        store, score = self.store, RowCostChoice(self.store).score(self.key)
-        constraint, weight, free = (
-            store.constraint,
-            store.weights_in(store.copies),
-            replace(self.tuned, extra=(0.0, 0.0)),
-        )
-        assert constraint is not None, "asked for where there is one"
+        store, free, (score, table) = self.store, self.tuned.without_prices(), self._rows
+        assert store.demand is not None, "asked for where there is a constraint"
         results = []
         for share in STRICTER:
-            tuned = free.within(constraint.tightened(share), score, store.truth, store.table, weight)
-            decided = tuned.decide(score, store.table)
+            tuned = store.demand.tightened(share).kept_by(free, store.rows(score))
+            decided = tuned.decide(score, table)
             value = float(store.value(store.paid(decided), store.copies))
             results.append(replace(self, tuned=tuned, decided=decided, score=value))
         return results
@@ -413,33 +489,35 @@ class RowCostResult(TwoClassResult):
         return self.tuned.decide(*rows)
 
 
-def conclude(searched: SearchRecord) -> RowCostResult:
+def conclude(searched: SearchRecord, segmented: SegmentConstraint | None = None) -> RowCostResult:
     """Conclude a search that is over; a TypeError or ValueError where no trial worked."""
     if not len(searched.store):
         raise nothing_worked(searched.trials)
     store = searched.store.condensed()
     candidate = RowCostChoice(store).choose(store.copies)
-    found = RowCostResult(**searched.shared, candidate=candidate, dearest_share=_dearest_share(store))
+    found = RowCostResult(
+        **searched.shared, candidate=candidate, dearest_share=_dearest_share(store), segmented=segmented
+    )
     found = decided_on(found, store)
     warn_of_open_gap(found.winner)
-    if not found.feasible:
-        warn_of_violation(store.constraint, next(iter(found.rates.values())))
+    if not found.feasible and segmented is not None:
+        segmented.warn_of_violation(found.rates)
+    elif not found.feasible:
+        warn_of_violation(found.constraint, next(iter(found.rates.values())))
+    elif segmented is not None and found.published()["limit_cost_"] > 0.0 and not found.held_out_decisions.any():
+        segmented.warn_of_nothing()
     return found
-
-
-def errors_of(store: RowCostStore, decided: BoolArray) -> ErrorProfile:
-    """Compute the error profile of decisions about the held-out entries."""
-    return ErrorProfile.from_masks(store.truth, decided, sample_weight=store.weights_in(store.copies))
 
 
 def decided_on(found: RowCostResult, store: RowCostStore, **changes: Any) -> RowCostResult:
     """Tune the decision of a result's candidate on held-out entries, with further changes to the result."""
-    choice, candidate, constraint = RowCostChoice(store), found.candidate, store.constraint
-    tuned = choice.tuned(candidate, store.copies)
-    alone = cut_within(constraint, store[candidate.key].score, store.truth, store.table, store.weight)
-    if constraint is not None:
-        errors = errors_of(store, tuned.decide(choice.score(candidate.key), store.table))
-        changes["feasible"] = not constraint.violation(errors.fn, errors.fp, pos=errors.pos)
+    choice, candidate, demand = RowCostChoice(store), found.candidate, store.demand
+    tuned, score = choice.tuned(candidate, store.copies), store[candidate.key].score
+    given = score, store.truth, store.table, store.weight
+    alone = best_cut(*given) if demand is None else demand.best_cut(*given)
+    if demand is not None:
+        decided = tuned.decide(choice.score(candidate.key), store.table)
+        changes["feasible"] = not demand.missing(store.rows(score), decided)
     changes |= {"score": choice.value_of(candidate), "decided": None}
     return replace(found, store=store, tuned=tuned, alone=alone, **changes)
 

@@ -138,10 +138,26 @@ class TwoClassResult(AnsweredResult):
         """Return the answers with reviews to the entries of an evaluation; the number of answers is a review."""
         return answer_codes(bands.decide(self.allowed_answers(bands.review, bands.extra_cost)))
 
-    def views(self, truth: Array, decided: Sequence[Array], samples: ScoredSamples) -> list[Decisions]:
-        """Read decisions as each part of the constraint does: all of them alike."""
+    @property
+    @abstractmethod
+    def held_out_segments(self) -> IntArray:
+        """Places of the segments of the held-out entries."""
+
+    @property
+    def view_names(self) -> Sequence[str]:
+        """Names of the views of each part of the constraint: segments."""
+        return () if self.segmented is None else self.segmented.names
+
+    def views(
+        self, truth: Array, decided: Sequence[Array], samples: ScoredSamples, held_back: Task | None = None
+    ) -> list[Decisions]:
+        """Read decisions as each part of the constraint does: all of them alike, or of each segment."""
         assert self.constraint is not None, "asked for where there is one"
-        return [Decisions(replace(samples, is_pos=truth > 0), decided)] * len(self.constraint.parts)
+        samples = replace(samples, is_pos=truth > 0)
+        if self.segmented is None:
+            return [Decisions(samples, decided)] * len(self.constraint.parts)
+        codes = self.held_out_segments if held_back is None else self.segmented.codes_held_back(held_back)
+        return self.segmented.views(samples, decided, codes)
 
     @property
     def lost(self) -> BoolArray | None:

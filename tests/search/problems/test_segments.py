@@ -17,7 +17,7 @@ from sklearn.naive_bayes import GaussianNB
 import csf
 from csf import CostSearch
 from csf.export import decision_rule, fixed_threshold, linear_rule, read_rule
-from csf.metrics import Incomplete, Review, RowCosts, get_constraint, get_metric
+from csf.metrics import Incomplete, Review, get_constraint, get_metric
 from csf.metrics.profile import ErrorProfile
 from csf.plots import ThresholdCurveDisplay
 from csf.plugin import PlugInClassifier
@@ -87,7 +87,7 @@ def test_a_level_is_kept_in_each_segment():
 
 
 def test_a_level_that_no_threshold_reaches_is_said():
-    closest = pytest.warns(UserWarning, match="no thresholds keep precision >= 0.99 in each sex")
+    closest = pytest.warns(UserWarning, match="no decisions keep precision >= 0.99 in each sex")
     with pytest.warns(UserWarning, match="no trial satisfies precision >= 0.99"), closest:
         found = prefit("precision >= 0.99 in each sex, recall >= 0.9 in each sex")
     assert not found.feasible_
@@ -359,7 +359,6 @@ REFUSED = {
     "a gap and a level": (lambda: fitted("recall gap <= 0.1 by sex, fpr <= 0.2 in each sex"), "keep one gap or ratio"),
     "a level of all rows": (lambda: fitted("fpr <= 0.2 in each sex, recall >= 0.2"), "of one column"),
     "no ratio of sums": (lambda: fitted(metric="gmean"), "use F1"),
-    "costs of rows": (lambda: fitted(metric=RowCosts(fn=2.0, fp=1.0)), "Elsewhere give a constraint on all rows"),
     "several classes": (
         lambda: CostSearch(LogisticRegression(), "f1_macro", constraint=GAP).fit(X, np.arange(len(Y)) % 3, by=SEX),
         "classes",

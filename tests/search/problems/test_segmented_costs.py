@@ -1,0 +1,180 @@
+"""Searches for costs of rows under constraints by segments."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.compose import make_column_transformer
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+
+from csf import CostSearch
+from csf.export import decision_rule, read_rule
+from csf.metrics import Review, RowCosts
+
+N = 3000
+RNG = np.random.default_rng(0)
+REGION = RNG.choice(["east", "north", "south"], N)
+FRAME = pd.DataFrame(RNG.normal(size=(N, 2)), columns=["debt", "income"])
+FRAME["amount"] = np.exp(RNG.normal(size=N)) * np.where(REGION == "north", 4.0, 2.0)
+Y = (FRAME["debt"] + (REGION == "south") + RNG.normal(size=N) > 1.2).to_numpy().astype(int)
+COSTS = RowCosts(fn="amount", fp=1.0)
+GAP, EACH = "recall gap <= 0.05 by region", "recall >= 0.8 in each region"
+
+
+def search_for(constraint=GAP, **options):
+    options = {"param_grid": None, "random_state": 0} | options
+    return CostSearch(LogisticRegression(), COSTS, constraint=constraint, **options)
+
+
+def fitted(constraint=GAP, **options):
+    return search_for(constraint, **options).fit(FRAME, Y, by=REGION)
+
+
+def recalls(predicted, y=Y, region=REGION):
+    return {name: predicted[(region == name) & (y == 1)].mean() for name in np.unique(region)}
+
+
+@pytest.fixture(scope="module")
+def searched():
+    return fitted()
+
+
+def test_rates_are_as_close_as_was_asked_for(searched):
+    rates = [row["recall"] for row in searched.segments_.values()]
+    assert searched.feasible_
+    assert max(rates) - min(rates) == pytest.approx(searched.constraint_value_)
+    assert searched.constraint_value_ <= 0.05
+    free = search_for(None).fit(FRAME, Y)
+    unconstrained = recalls(free.predict(FRAME)).values()
+    assert max(unconstrained) - min(unconstrained) > 0.1
+    assert searched.limit_cost_ >= 0.0
+    assert searched.best_score_ <= free.best_score_ + 0.01
+
+
+def test_predictions_are_those_of_least_expected_cost_with_the_extra_costs_of_the_segment(searched):
+    p = searched.predict_proba(FRAME)[:, 1]
+    extra = {name: (row["extra_fn"], row["extra_fp"]) for name, row in searched.segments_.items()}
+    fn, fp = np.array([extra[name] for name in REGION]).T
+    expected = p * (FRAME["amount"].to_numpy() + fn) >= (1.0 - p) * (1.0 + fp)
+    predicted = searched.predict(FRAME, by=REGION)
+    assert (predicted == expected).all()
+    assert searched.score(FRAME, Y, by=REGION) == pytest.approx(COSTS.score(Y, predicted, FRAME))
+
+
+def test_a_column_of_the_samples_is_as_good_as_an_array(searched):
+    frame = FRAME.assign(region=REGION)
+    columns = make_column_transformer(("passthrough", ["debt", "income", "amount"]))
+    pipeline = make_pipeline(columns, LogisticRegression())
+    search = clone(search_for()).set_params(base=pipeline).fit(frame, Y)
+    assert (search.predict(frame) == searched.predict(FRAME, by=REGION)).mean() > 0.99
+
+
+@pytest.mark.parametrize("constraint", [EACH, f"{EACH}, precision >= 0.3 in each region"])
+def test_levels_are_kept_in_each_segment(constraint):
+    search = fitted(constraint)
+    assert search.feasible_
+    assert min(row["recall"] for row in search.segments_.values()) >= 0.8
+    assert not np.isnan(search.corrected_score_)
+
+
+def test_levels_that_no_decisions_keep_are_said():
+    with pytest.warns(UserWarning, match="no decisions keep precision >= 0.99 in each region"):
+        search = fitted("precision >= 0.99 in each region, recall >= 0.9 in each region")
+    assert not search.feasible_
+
+
+def test_weights_count_as_repeated_rows():
+    part = slice(0, 600)
+    times = np.random.default_rng(1).integers(1, 3, 600)
+    rows = np.repeat(np.arange(600), times)
+    base = LogisticRegression().fit(FRAME[part], Y[part])
+    options = {"base": base, "cv": "prefit"}
+    weighted = search_for().set_params(**options).fit(FRAME[part], Y[part], sample_weight=times, by=REGION[part])
+    repeated = search_for().set_params(**options).fit(FRAME.iloc[rows], Y[rows], by=REGION[rows])
+    for name, row in repeated.segments_.items():
+        assert row == pytest.approx(weighted.segments_[name])
+
+
+def test_the_order_of_rows_and_names_of_segments_decide_nothing(searched):
+    base = LogisticRegression().fit(FRAME, Y)
+    order = np.random.default_rng(2).permutation(N)
+    options = {"base": base, "cv": "prefit"}
+    known = search_for().set_params(**options).fit(FRAME, Y, by=REGION)
+    moved = search_for().set_params(**options).fit(FRAME.iloc[order], Y[order], by=REGION[order])
+    assert (known.predict(FRAME, by=REGION) == moved.predict(FRAME, by=REGION)).all()
+    other = {"east": 3, "north": 2, "south": 1}
+    named = search_for().set_params(**options).fit(FRAME, Y, by=[other[name] for name in REGION])
+    assert (named.predict(FRAME, by=[other[name] for name in REGION]) == known.predict(FRAME, by=REGION)).all()
+
+
+def test_certified_decisions_are_tested_in_each_segment():
+    search = fitted("recall >= 0.6 in each region", confidence=0.9)
+    assert search.feasible_ == search.guarantee_.holds
+    assert search.guarantee_.smallest.startswith("region=")
+    assert search.guarantee_.constraint == "recall >= 0.6 in each region"
+    assert min(recalls(search.predict(FRAME, by=REGION)).values()) >= 0.6
+
+
+def test_certified_gaps_are_those_of_all_pairs():
+    search = fitted("recall gap <= 0.3 by region", confidence=0.9)
+    assert search.guarantee_.constraint == "recall gap <= 0.3 by region"
+    with pytest.raises(ValueError, match="leave out sample_weight= and groups="):
+        search_for("recall gap <= 0.3 by region", confidence=0.9).fit(FRAME, Y, by=REGION, sample_weight=Y + 1.0)
+
+
+def test_rules_of_files_decide_alike(searched, tmp_path):
+    decision_rule(searched).save(tmp_path / "rule.json")
+    rule = read_rule(tmp_path / "rule.json")
+    scores = searched.best_estimator_.decision_function(FRAME)
+    decided = rule.decide(scores, by=REGION, fn_cost=FRAME["amount"].to_numpy())
+    assert (decided == searched.predict(FRAME, by=REGION)).all()
+
+
+def test_pickles_reports_and_summaries_know_the_segments(searched, tmp_path):
+    again = pickle.loads(pickle.dumps(searched))
+    assert (again.predict(FRAME, by=REGION) == searched.predict(FRAME, by=REGION)).all()
+    searched.report(tmp_path / "report.html", FRAME, Y, by=REGION)
+    page = (tmp_path / "report.html").read_text()
+    assert "Segments by region" in page
+    assert "what the limit costs" in page
+    assert "recall gap by region" in str(searched.summary())
+
+
+def test_reviews_that_move_the_rates_are_said():
+    with pytest.warns(UserWarning, match="with reviews, which some segments have more of, they do not"):
+        search = fitted(review=Review(0.3))
+    assert set(search.predict_with_review(FRAME, by=REGION)) <= {0, 1, "review", "0", "1"}
+
+
+def test_means_of_folds_keep_the_constraint():
+    search = fitted(refit="folds")
+    assert search.feasible_
+    assert search.constraint_value_ <= 0.05
+
+
+REFUSED = {
+    "a number of positives": (lambda s: s.predict(FRAME, at_most=9, by=REGION), "would leave out more rows"),
+    "wrong alerts": (lambda s: s.predict(FRAME, wrong_at_most=0.2, by=REGION), "would leave out more rows"),
+    "a capacity": (lambda s: s.at_capacity(0.1), "would leave out more rows"),
+    "another prevalence": (lambda s: s.at_prevalence(0.1), "segments have shares of their own"),
+    "no segments": (lambda s: s.predict(FRAME), "Give a frame with this column, or its values as by="),
+    "unknown segments": (lambda s: s.predict(FRAME, by=np.full(N, "west")), "known: "),
+    "no costs": (lambda s: s.predict(FRAME[["debt", "income"]], by=REGION), "fn='amount' of the metric is no column"),
+    "a gap of precision": (lambda s: fitted("precision gap <= 0.1 by region"), "such as recall, fpr or selection_rate"),
+    "a level of all rows": (lambda s: fitted(f"{EACH}, fpr <= 0.5"), "of one column"),
+    "one segment": (lambda s: search_for().fit(FRAME, Y, by=np.full(N, "east")), "needs two"),
+    "a segment of negatives": (
+        lambda s: search_for().fit(FRAME, Y, by=np.where(Y == 1, "east", REGION)),
+        "has no value where region",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_has_no_meaning_is_refused_with_the_way_out(name, searched):
+    call, way_out = REFUSED[name]
+    with pytest.raises(ValueError, match=way_out):
+        call(searched)
