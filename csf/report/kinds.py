@@ -48,6 +48,8 @@ from csf.report.facts import (
 from csf.report.held_out import MOST_CLASSES, NOTHING, HeldOut, RowCostJudge, in_memory, scores_out_of_fold
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
     from csf.search import CostSearch
     from csf.thresholding.exchange import ExchangeRate
 
@@ -294,6 +296,7 @@ def of_row_costs(search: CostSearch, held: HeldOut | None) -> Facts:
     weights = f"(what a wrong answer to the row costs)^{search.best_t_}" if search.best_t_ else "none"
     tables, further = of_segments(search)
     details = [("Decides by", _BY_COSTS[search.row_rule_]), ("Training weights", weights)]
+    figures: dict[str, Callable[[Axes], object]]
     figures = {"costs": lambda ax: draw_costs(ax, search), "review": lambda ax: draw_review(ax, search)}
     if not tables:
         details.append(("Without costs", f"positive from a probability of {search.threshold_without_costs_:.4g} on"))

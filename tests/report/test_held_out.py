@@ -20,7 +20,7 @@ from csf.report.held_out import JUDGES, HeldOut, confusion, label_scores
 def judged_as(kind, metric, truth, answers, weight=None, **about):
     """Judge predictions beside a search that has this metric."""
     about = {"classes_": np.arange(2), "label_names_": np.arange(2), "searches_": [], **about}
-    result = SimpleNamespace(read_metric=lambda _: metric, constraint=None)
+    result = SimpleNamespace(read_metric=lambda _: metric, constraint=None, segmented=None)
     search = SimpleNamespace(result_=result, metric="", **about)
     return JUDGES[kind].of(search).judge(HeldOut(None, truth, weight, answers, []))
 

@@ -124,6 +124,10 @@ class ScoreDecision:
         """Return the choice of a trial and its decision, made again on parts of the samples."""
         return Resampling(store, metric, **options)
 
+    def limit_cost(self, found: ScoreResult) -> float:
+        """Compute what a constraint by segments costs on held-out samples."""
+        return 0.0
+
     def in_rule(self, rule: ThresholdRule, threshold: float | None) -> ThresholdRule:
         """Put the decision into a rule; without a tuned threshold it keeps its natural one."""
         return rule if threshold is None else replace(rule, threshold=threshold)
@@ -296,7 +300,7 @@ class SegmentDecision(RowDecision):
         result = self.tuned(won)
         if not result.feasible:
             self.segmented.warn_of_violation(result.rates)
-        elif result.published()["limit_cost_"] > 0.0 and not decisions(result.row).any():
+        elif result.decision.limit_cost(result) > 0.0 and not decisions(result.row).any():
             self.segmented.warn_of_nothing()
         return result
 
@@ -312,8 +316,12 @@ class SegmentDecision(RowDecision):
     def published(self, found: ScoreResult) -> Params:
         """Return the attributes of the fitted search that one threshold does not have."""
         assert found.store is not None, "thresholds are tuned in memory"
-        segments = {"segments_": self.table(found.row, found.store), "limit_cost_": self.thresholds.free - found.score}
+        segments = {"segments_": self.table(found.row, found.store), "limit_cost_": self.limit_cost(found)}
         return super().published(found) | segments
+
+    def limit_cost(self, found: ScoreResult) -> float:
+        """Compute what the constraint costs on held-out samples."""
+        return self.thresholds.free - found.score
 
     def places(self, store: ScoreStore, segment: Label) -> BoolArray | None:
         """Mark the held-out entries of a segment."""
@@ -409,7 +417,7 @@ class ScoreResult(TwoClassResult):
 
     def stricter(self) -> list[Self]:
         """Tune the decision to stricter and stricter levels; the strictest one comes first."""
-        return [replace(step, decided=decisions(step.row)) for step in self.decision.steps(self, STRICTER)]
+        return [replace(step, decided=decisions(step.row)) for step in self.decision.steps(self, STRICTER.tolist())]
 
     @property
     def segmented(self) -> SegmentConstraint | None:

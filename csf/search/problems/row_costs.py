@@ -339,14 +339,25 @@ class RowCostResult(TwoClassResult):
         """What is published of segments, where the constraint is by these."""
         if self.segmented is None:
             return {}
-        store, free = self.store, self.tuned.without_prices().decide(*self._rows)
-        attained, unconstrained = (
-            float(store.value(store.paid(each), store.copies)) for each in (self.held_out_decisions, free)
-        )
+        store = self.store
         rates = self.segmented.table(self.held_out_segments, store.truth, self.held_out_decisions, store.weight)
         prices = self.tuned.by_segment or [(0.0, 0.0)] * len(rates)
         table = {name: {"extra_fn": fn, "extra_fp": fp} | row for (name, row), (fn, fp) in zip(rates.items(), prices)}
-        return {"segments_": table, "limit_cost_": unconstrained - attained}
+        return {"segments_": table, "limit_cost_": self.limit_cost}
+
+    @property
+    def limit_cost(self) -> float:
+        """What the constraint costs on the held-out entries, beside the best threshold of each segment without it."""
+        store, (score, table), codes = self.store, self._rows, self.held_out_segments
+        scores, free = self.tuned.scores(score, table.shift), np.zeros(codes.size, dtype=bool)
+        for segment in np.unique(codes):
+            rows = np.flatnonzero(codes == segment)
+            weight = None if store.weight is None else store.weight[rows]
+            free[rows] = scores[rows] >= best_cut(scores[rows], store.truth[rows], table.take(rows), weight)
+        kept = self.held_out_decisions
+        attained, unconstrained = (float(store.value(store.paid(decided), store.copies)) for decided in (kept, free))
+        # Extra costs can save more than any threshold on the sum of log-odds and costs.
+        return max(unconstrained - attained, 0.0)
 
     @property
     def held_out_segments(self) -> IntArray:
@@ -504,7 +515,7 @@ def conclude(searched: SearchRecord, segmented: SegmentConstraint | None = None)
         segmented.warn_of_violation(found.rates)
     elif not found.feasible:
         warn_of_violation(found.constraint, next(iter(found.rates.values())))
-    elif segmented is not None and found.published()["limit_cost_"] > 0.0 and not found.held_out_decisions.any():
+    elif segmented is not None and found.limit_cost > 0.0 and not found.held_out_decisions.any():
         segmented.warn_of_nothing()
     return found
 

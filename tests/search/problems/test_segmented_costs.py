@@ -51,7 +51,6 @@ def test_rates_are_as_close_as_was_asked_for(searched):
     unconstrained = recalls(free.predict(FRAME)).values()
     assert max(unconstrained) - min(unconstrained) > 0.1
     assert searched.limit_cost_ >= 0.0
-    assert searched.best_score_ <= free.best_score_ + 0.01
 
 
 def test_predictions_are_those_of_least_expected_cost_with_the_extra_costs_of_the_segment(searched):
