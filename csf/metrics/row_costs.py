@@ -247,7 +247,7 @@ class RowCosts:
     def remembering(self, given: Mapping[str, object]) -> Self:
         """Return the same costs with the numbers that were given for all rows, which hold for other rows too."""
         numbers = {name: given.get(f"{name}_cost") for name in OUTCOMES}
-        return replace(self, **{name: float(each) for name, each in numbers.items() if isinstance(each, Real)})
+        return replace(self, **{name: float(cost) for name, cost in numbers.items() if isinstance(cost, Real)})
 
     def without_columns(self) -> Self:
         """Return the same costs, where those that are columns have to be given with the rows."""
@@ -421,10 +421,10 @@ class RowCosts:
             )
         return self.value_of(table, is_pos, predicted == positive, check_weights(sample_weight, is_pos.size))
 
-    def value_of(self, table: CostTable, is_pos: BoolArray, found: Array, weight: Array | None) -> float:
+    def value_of(self, table: CostTable, is_pos: BoolArray, decided: Array, weight: Array | None) -> float:
         """Compute the value of decisions about rows with these costs; decisions may be shares of a row."""
         weight = np.ones(is_pos.size) if weight is None else weight
-        return self.value(weight @ paid(*table.answers(is_pos), found), *_totals(table, is_pos, weight), weight.sum())
+        return self.value(weight @ paid(*table.answers(is_pos), decided), *_totals(table, is_pos, weight), weight.sum())
 
 
 def costs_in(given: Mapping[str, Any]) -> dict[str, Any]:
@@ -432,9 +432,9 @@ def costs_in(given: Mapping[str, Any]) -> dict[str, Any]:
     return {name: values for name, values in given.items() if name in COSTS}
 
 
-def paid(negative: Array, positive: Array, found: Array) -> Array:
+def paid(negative: Array, positive: Array, decided: Array) -> Array:
     """Compute the cost of rows, or of the share of each that is predicted positive."""
-    return found * positive + (1.0 - found) * negative
+    return decided * positive + (1.0 - decided) * negative
 
 
 def cost_sums(table: CostTable, is_pos: BoolArray, weight: Array | None, powers: Sequence[float] = ()) -> Array:
@@ -464,7 +464,7 @@ def stake_weights(table: CostTable, is_pos: BoolArray, weight: Array | None, pow
 def _totals(table: CostTable, is_pos: BoolArray, weight: Array) -> tuple[float, float]:
     """Sum the costs of both answers to all rows; raise a ValueError on overflow."""
     with np.errstate(over="ignore"):
-        negative, positive = (float(weight @ each) for each in table.answers(is_pos))
+        negative, positive = (float(weight @ costs) for costs in table.answers(is_pos))
     if not np.isfinite(negative + positive):
         raise ValueError("the costs add up to more than a float can hold; give them in a larger unit")
     return negative, positive
@@ -477,10 +477,10 @@ _COMPARED, _ROUNDING = 512, 1e-5
 def _check_alone(function: Callable[..., Any], X: Samples, costs: Array, title: str, name: str) -> None:
     """Raise a ValueError where a function of X gives rows other costs if X is a part of them."""
     for first in range(min(costs.size, 3) - 1):
-        at = np.arange(first, costs.size, max(costs.size // _COMPARED, 2))
-        part, known = floats(function(safe_indexing(X, at)), name), costs[at]
+        rows = np.arange(first, costs.size, max(costs.size // _COMPARED, 2))
+        part, known = floats(function(safe_indexing(X, rows)), name), costs[rows]
         limit = _ROUNDING * known + np.finfo(np.float32).eps * np.max(known)
-        if part.shape not in ((), at.shape) or not (np.abs(part - known) <= limit).all():
+        if part.shape not in ((), rows.shape) or not (np.abs(part - known) <= limit).all():
             raise ValueError(
                 f"{title}, and gives other numbers where X is a part of these rows: each fold, batch and partition "
                 "would have other costs. Compute what depends on several rows, such as a mean, before the search, and "
@@ -495,8 +495,8 @@ def _of_column(X: Samples, source: str | Column, title: str) -> Array:
     """Read the values of a column of X."""
     columns = names_on(X)
     place, share = (source.place, source.share) if isinstance(source, Column) else (source, 1.0)
-    at = place_or_none(place, columns or ()) if isinstance(place, str) else int(place)
-    if at is None:
+    column = place_or_none(place, columns or ()) if isinstance(place, str) else int(place)
+    if column is None:
         known = "no names" if columns is None else f"the columns {columns}{did_you_mean(place, columns)}"
         raise ValueError(
             f"{title} is no column of X, which has {known}. Give a frame that has the column, its place as "
@@ -504,9 +504,9 @@ def _of_column(X: Samples, source: str | Column, title: str) -> Array:
         )
     X = np.asarray(X) if isinstance(X, (list, tuple)) else X
     n_columns = X.shape[1] if len(X.shape) == 2 else 0
-    if not at < n_columns:
+    if not column < n_columns:
         raise ValueError(f"{title} is no column of X, which has the places 0 to {n_columns - 1}; give one of these")
-    values: Any = safe_indexing(X, at, axis=1)
+    values: Any = safe_indexing(X, column, axis=1)
     values = values.toarray().ravel() if issparse(values) else np.asarray(values)
     return values if share == 1.0 else share * floats(values, title)
 

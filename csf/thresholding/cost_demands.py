@@ -188,9 +188,9 @@ class SegmentPairDemand(SegmentDemand):
         of_pos, of_neg = directions_of(self.constraint)
         finite = score[np.isfinite(score)]
         low, high = (float(finite.min()), float(finite.max())) if finite.size else (0.0, 0.0)
-        beyond = _BEYOND * max(abs(low), abs(high)) + _TINY
+        room = _BEYOND * max(abs(low), abs(high)) + _TINY
         return tuple(
-            (0.0 - cut * of_pos, cut * of_neg + 0.0) for cut in np.clip(cuts, low - beyond, high + beyond).tolist()
+            (0.0 - cut * of_pos, cut * of_neg + 0.0) for cut in np.clip(cuts, low - room, high + room).tolist()
         )
 
 

@@ -146,9 +146,9 @@ class CostDecision:
 
     def allowed_answers(self, score: Array, table: CostTable, review: Review, extra_cost: float) -> AllowedAnswers:
         """Find which answers to rows cost no more on average than a review."""
-        acts, own, looked_at = self.with_review(score, table, review.cost + extra_cost, review.error)
+        acts, answered, looked_at = self.with_review(score, table, review.cost + extra_cost, review.error)
         odds = np.clip(self.odds(score), -FARTHEST, FARTHEST)
-        return AllowedAnswers(~acts & (own <= looked_at), acts & (own <= looked_at), odds)
+        return AllowedAnswers(~acts & (answered <= looked_at), acts & (answered <= looked_at), odds)
 
 
 class LabelledCosts(NamedTuple):
@@ -193,9 +193,9 @@ def tune(
         cut = best_cut(plain.scores(score, table.shift), is_pos, table, weight)
         return replace(plain, kind=kind, threshold=float(np.clip(cut, CONSTANT["positive"], CONSTANT["negative"])))
     used = weight > 0.0
-    found = Sigmoid().fit(np.clip(score[used], -farthest, farthest), is_pos[used], weight[used])
-    if found.slope_ > 0.0:
-        return CostDecision(kind, CONSTANT.get(kind, 0.0), found.slope_, found.intercept_, farthest)
+    sigmoid = Sigmoid().fit(np.clip(score[used], -farthest, farthest), is_pos[used], weight[used])
+    if sigmoid.slope_ > 0.0:
+        return CostDecision(kind, CONSTANT.get(kind, 0.0), sigmoid.slope_, sigmoid.intercept_, farthest)
     # Scores say nothing, so that all rows have the share of positives.
     share = np.clip(np.average(is_pos, weights=weight), NOISE, 1.0 - NOISE)
     return CostDecision(kind, CONSTANT.get(kind, 0.0), 0.0, float(logit(share)), farthest)
@@ -216,10 +216,10 @@ def valued_curve(
 ) -> ValuedCurve:
     """Compute `cost_curve` with the value of the decisions at each threshold, and the curve of uncosted rows."""
     curve, counted = cost_curve(score, is_pos, table, weight), sweep(is_pos, score, weight)
-    each = np.ones(is_pos.size) if weight is None else weight
+    weights = np.ones(is_pos.size) if weight is None else weight
     negative, positive = table.answers(is_pos)
-    paid = each @ np.minimum(negative, positive) + (curve.fn + curve.fp) * (each @ np.abs(table.stakes(is_pos)))
-    values = np.asarray(costs.value(paid, each @ negative, each @ positive, each.sum()))
+    paid = weights @ np.minimum(negative, positive) + (curve.fn + curve.fp) * (weights @ np.abs(table.stakes(is_pos)))
+    values = np.asarray(costs.value(paid, weights @ negative, weights @ positive, weights.sum()))
     return ValuedCurve(curve.lowest_score, curve.fn, curve.fp, curve.pos, values, counted)
 
 
@@ -313,11 +313,11 @@ class RowCostRule(ThresholdRule):
                 f"decides, {expit(self.alone):.4g}, the best one by cost on held-out data. Give {names} to decide each "
                 "row by its own costs, which costs less; under metadata routing ask for them by set_predict_request"
             )
-            found, score = super().scored(X)
-            return found, log_odds(score, self.method) - self.alone + self.cut
+            labels, score = super().scored(X)
+            return labels, log_odds(score, self.method) - self.alone + self.cut
         table = self.table(X)
-        found, z = self._log_odds(X, table)
-        return found, CostDecision().scores(z, self.decision.priced(table).shift)
+        labels, z = self._log_odds(X, table)
+        return labels, CostDecision().scores(z, self.decision.priced(table).shift)
 
     def curve(self, X: Samples, y: ArrayLike, sample_weight: ArrayLike | None = None) -> ValuedCurve:
         """Compute the curve of all thresholds of the score on labelled rows, by what decisions cost."""
@@ -373,9 +373,9 @@ class RowCostRule(ThresholdRule):
 
     def _log_odds(self, X: Samples, table: CostTable | None) -> tuple[Array, Array]:
         """Return the positive class, and its log-odds with the training weights undone."""
-        found, score = super().scored(X)
+        labels, score = super().scored(X)
         score = log_odds(score, self.method)
-        return found, self.decision.log_odds(score if table is None else unweighted(score, table.shift, self.power))
+        return labels, self.decision.log_odds(score if table is None else unweighted(score, table.shift, self.power))
 
     def score(self, metric: MetricLike, X: Samples, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Compute what the predictions save or cost; ``metric`` is what `fit` was given, without columns."""
@@ -437,12 +437,12 @@ class RowCostStore(EntryStore[RowScores]):
 
         What is computed from it is the same for rows in another order, and for weights that stand for equal rows.
         """
-        units, at = grouped(self, [*(row.score for row in self), *self._said_of_costs])
+        units, entries = grouped(self, [*(row.score for row in self), *self._cost_columns])
         weight = units.copies[units.samples] * (1.0 if units.weight is None else units.weight)
         options: Any = {"samples": units.samples, "copies": units.copies, "max_bytes": self.max_bytes}
-        store = self._like(units.truth, weight, self.table.take(at), **options)
+        store = self._like(units.truth, weight, self.table.take(entries), **options)
         for row in self:
-            store.put(replace(row, score=row.score[at]))
+            store.put(replace(row, score=row.score[entries]))
         return store
 
     def _like(self, truth: BoolArray, weight: Array | None, table: CostTable, **options: Any) -> RowCostStore:
@@ -465,14 +465,14 @@ class RowCostStore(EntryStore[RowScores]):
         return store
 
     @property
-    def _said_of_costs(self) -> list[Array]:
+    def _cost_columns(self) -> list[Array]:
         segment = [] if self.table.segment is None else [self.table.segment]
         return [self.table.gain, self.table.loss, self.answers[0], *segment]
 
     @cached_property
     def fixed(self) -> Array:
         """Costs of both answers in one copy of each sample, and its weight."""
-        return np.stack([self.of_samples(each) for each in (*self.answers, np.ones(self.truth.size))])
+        return np.stack([self.of_samples(values) for values in (*self.answers, np.ones(self.truth.size))])
 
     @cached_property
     def unit(self) -> float:
@@ -518,10 +518,10 @@ class RowCostStore(EntryStore[RowScores]):
         if kind in CONSTANT and self.demand is None:
             odds = np.clip(score + self.prior - CONSTANT[kind], -LARGEST_LOG_ODDS, LARGEST_LOG_ODDS)
             return CostDecision().decide(odds, self.table).astype(float)
-        said = [self.truth, np.clip(score, -FARTHEST, FARTHEST), *self._said_of_costs]
-        held = dealt([np.bincount(self.samples, each) for each in said], self.copies)
+        columns = [self.truth, np.clip(score, -FARTHEST, FARTHEST), *self._cost_columns]
+        held = dealt([np.bincount(self.samples, column) for column in columns], self.copies)
         # Halves of many samples say as much.
-        parts = held.T if self.copies.sum() <= LARGE else np.stack([held[:, at::2].sum(axis=1) for at in (0, 1)])
+        parts = held.T if self.copies.sum() <= LARGE else np.stack([held[:, half::2].sum(axis=1) for half in (0, 1)])
         decided = np.zeros(score.size)
         for inside in parts[parts.any(axis=1)]:
             rule = self.tuned(score, kind, self.copies - inside)
@@ -559,7 +559,7 @@ def _drawn_costs(store: RowCostStore, columns: Array, seed: int) -> DrawnErrors:
     return drawn.bootstrap(n_draws_of(store.copies), seed)
 
 
-def reach(errors: Array, gap: float) -> Array:
+def widened(errors: Array, gap: float) -> Array:
     """Widen errors until their interval holds the value on all held-out rows, ``gap`` from the corrected one.
 
     Where a row is most of the total and some choices answer it wrongly, no draw of the winner's answers shows that.
@@ -603,14 +603,14 @@ class CostTerms(AnswerTerms):
         store, cost = self.store, self._cost(answers)
         if (border := answers.border) is not None:
             entries, gets = np.arange(cost.size), answers.share * (answers.codes == border.codes)
-            moved = border.weight @ (self._paid[border.codes, entries] - self._paid[answers.others, entries])
-            cost = cost + moved * (border.limit - gets)
+            change = border.weight @ (self._paid[border.codes, entries] - self._paid[answers.others, entries])
+            cost = cost + change * (border.limit - gets)
         return _drawn_costs(store, np.column_stack([store.of_samples(cost), *store.fixed]), seed)
 
     def assessed(self, corrected: float, attained: float, drawn: DrawnErrors, assessment: Assessment) -> Assessment:
         """Return an assessment without the bias of a ratio, whose interval holds the value on all rows."""
-        found = super().assessed(corrected - drawn.bias, attained, drawn, assessment)
-        return replace(found, errors=reach(found.errors, attained - found.corrected_score))
+        assessed = super().assessed(corrected - drawn.bias, attained, drawn, assessment)
+        return replace(assessed, errors=widened(assessed.errors, attained - assessed.corrected_score))
 
 
 class RowCostChoice(CandidateChoice):
@@ -645,8 +645,11 @@ class RowCostChoice(CandidateChoice):
         candidates = [Candidate(key, rule) for rule in self.store.kinds for key in keys]
         if self.store.demand is None or self.fixed is not None:
             return candidates
-        missing = [self.store.missing(self.tuned(each, self.store.copies), self.score(each.key)) for each in candidates]
-        return [each for each, amount in zip(candidates, missing) if amount <= min(missing)]
+        missing = [
+            self.store.missing(self.tuned(candidate, self.store.copies), self.score(candidate.key))
+            for candidate in candidates
+        ]
+        return [candidate for candidate, amount in zip(candidates, missing) if amount <= min(missing)]
 
     def _saved(self, over: Candidate, candidate: Candidate, counts: Array, margin: float) -> float:
         """Compute what a candidate saves over another one; 0 unless that is more than the margin.
@@ -660,7 +663,7 @@ class RowCostChoice(CandidateChoice):
     def choose(self, counts: Array) -> Candidate:
         """Choose the training, and then its decision rule, on samples with these counts."""
         # The base's own setting, trained as it is, comes first, and is the first of equal ones.
-        trials = [each for each in self.allowed if each.rule == self.allowed[0].rule]
+        trials = [candidate for candidate in self.allowed if candidate.rule == self.allowed[0].rule]
         saved = np.array([self._saved(trials[0], trial, counts, Margins.ROW_COSTS) for trial in trials])
         winner = trials[int(np.argmax(saved >= (1.0 - NOISE) * saved.max()))]
         for other in self.allowed:
@@ -678,7 +681,7 @@ class RowCostChoice(CandidateChoice):
 
         def least(some: Sequence[int]) -> float:
             candidates = [Candidate(row.key, self.store.kinds[0]) for row in self.store if row.key[0] in some]
-            return min((float(self.paid(each) @ self.store.copies) for each in candidates), default=np.inf)
+            return min((float(self.paid(candidate) @ self.store.copies) for candidate in candidates), default=np.inf)
 
         return least(others) < least(settings)
 
@@ -731,4 +734,4 @@ class RowCostChoice(CandidateChoice):
             # The same answer to all rows reads no scores, and gains nothing by chance.
             corrected = self.value_of(winner)
         gap = self.value_of(winner) - corrected
-        return replace(assessment, corrected_score=corrected, errors=reach(assessment.errors, gap))
+        return replace(assessment, corrected_score=corrected, errors=widened(assessment.errors, gap))

@@ -66,7 +66,7 @@ class Segments:
 
     def codes(self, X: Samples, given: ArrayLike | None) -> IntArray:
         """Return the place of each row's segment among the known ones; raise a ValueError for others."""
-        place = {value: at for at, value in enumerate(self.known)}
+        place = {value: code for code, value in enumerate(self.known)}
         values = _values(self.by, X, given)
         codes = np.array([place.get(value, -1) for value in values], dtype=np.int64)
         if (codes < 0).any():
@@ -84,16 +84,17 @@ class Segments:
 
         They are recall, precision, and the constrained ones; NaN where a segment has none.
         """
-        n, each = len(self.known), np.ones(codes.size) if weight is None else weight
+        n, weights = len(self.known), np.ones(codes.size) if weight is None else weight
         total, pos, fn, fp = (
-            np.bincount(codes, each * mask, n) for mask in (is_pos | True, is_pos, is_pos & ~decided, decided & ~is_pos)
+            np.bincount(codes, weights * mask, n)
+            for mask in (is_pos | True, is_pos, is_pos & ~decided, decided & ~is_pos)
         )
         quantities: list[Any] = [Recall(), Precision(), *(part.quantity for part in constraint.parts)]
         table: dict[Label, dict[str, float]] = {}
-        for at, name in enumerate(self.known):
-            share, missed, wrong = (each[at : at + 1] / (total[at] or np.nan) for each in (pos, fn, fp))
+        for segment, name in enumerate(self.known):
+            share, missed, wrong = (sums[segment : segment + 1] / (total[segment] or np.nan) for sums in (pos, fn, fp))
             rates = {rate.name: float(_rate_at(rate, missed, wrong, float(share[0]))[0]) for rate in quantities}
-            table[name] = {"weight": float(total[at]), "positives": float(share[0])} | rates
+            table[name] = {"weight": float(total[segment]), "positives": float(share[0])} | rates
         return table
 
     @property
@@ -184,10 +185,13 @@ class SegmentCurves:
         """Sweep the scores of each segment."""
         parts = [np.flatnonzero(codes == segment) for segment in range(n_segments)]
         weights = [None if weight is None else weight[part] for part in parts]
-        totals = np.array([part.size if own is None else own.sum() for part, own in zip(parts, weights)], dtype=float)
+        totals = np.array(
+            [part.size if part_weight is None else part_weight.sum() for part, part_weight in zip(parts, weights)],
+            dtype=float,
+        )
         curves = [
-            sweep(is_pos[part], score[part], own) if total else _NOTHING
-            for part, own, total in zip(parts, weights, totals)
+            sweep(is_pos[part], score[part], part_weight) if total else _NOTHING
+            for part, part_weight, total in zip(parts, weights, totals)
         ]
         return cls(curves, totals / totals.sum())
 
@@ -226,22 +230,22 @@ class SegmentCurves:
         limits, parts = self.limits(constraint), list(zip(self.curves, self.shares.tolist()))
         # The best level without limits is out of reach, and good to begin with; for that one few thresholds do.
         free = level = self._rough_level(metric) if constraint is None else self.best(metric).value
-        best, found = -np.inf, None
+        best, best_places = -np.inf, None
         for _ in range(_MOST_ROUNDS):
             c_fn, c_fp = metric.cost_weights(level, pos=self.pos)
             worth = [(-c_fn * share) * curve.fn - (c_fp * share) * curve.fp for curve, share in parts]
-            chosen = limits.best(worth, found)
-            fn = float(sum(share * curve.fn[at] for (curve, share), at in zip(parts, chosen)))
-            fp = float(sum(share * curve.fp[at] for (curve, share), at in zip(parts, chosen)))
+            chosen = limits.best(worth, best_places)
+            fn = float(sum(share * curve.fn[place] for (curve, share), place in zip(parts, chosen)))
+            fp = float(sum(share * curve.fp[place] for (curve, share), place in zip(parts, chosen)))
             value = float(metric.value(min(fn, self.pos), min(fp, 1.0 - self.pos), pos=self.pos))
             if value <= best:
                 break
-            aimed_at, level, best, found = level, value, value, chosen
+            aimed_at, level, best, best_places = level, value, value, chosen
             if value == aimed_at:
                 break
-        assert found is not None, "there is a first round"
-        cuts = np.array([curve.threshold_of(at) for curve, at in zip(self.curves, found)])
-        return SegmentCuts(cuts, best, best if constraint is None else free, limits.kept_at(found))
+        assert best_places is not None, "there is a first round"
+        cuts = np.array([curve.threshold_of(place) for curve, place in zip(self.curves, best_places)])
+        return SegmentCuts(cuts, best, best if constraint is None else free, limits.kept_at(best_places))
 
     def _rough_level(self, metric: LinearFractional) -> float:
         """Compute a level that is close to the best one without limits."""
@@ -249,8 +253,8 @@ class SegmentCurves:
         if step < 2:
             return metric.range(self.pos)[1]
         few = [
-            replace(each, lowest_score=each.lowest_score[::step], fn=each.fn[::step], fp=each.fp[::step])
-            for each in self.curves
+            replace(curve, lowest_score=curve.lowest_score[::step], fn=curve.fn[::step], fp=curve.fp[::step])
+            for curve in self.curves
         ]
         return SegmentCurves(few, self.shares).best(metric).value
 
@@ -259,10 +263,12 @@ class SegmentCurves:
         if constraint is None:
             return SegmentLimits()
         if (limit := constraint.pair_limit) is not None:
-            rates = {at: each for at, each in enumerate(self.rates(constraint)) if not np.isnan(each).any()}
+            rates = {segment: rate for segment, rate in enumerate(self.rates(constraint)) if not np.isnan(rate).any()}
             return SegmentLimits(rates=rates, window=limit._replace(slack=limit.slack + _ROUNDING))
-        missing = [np.maximum.reduce(each) for each in zip(*map(self._missing, constraint.parts))]
-        return SegmentLimits([each <= each.min() for each in missing], keeps=all(each.min() == 0.0 for each in missing))
+        missing = [np.maximum.reduce(of_parts) for of_parts in zip(*map(self._missing, constraint.parts))]
+        return SegmentLimits(
+            [amounts <= amounts.min() for amounts in missing], keeps=all(amounts.min() == 0.0 for amounts in missing)
+        )
 
     def _missing(self, part: Constraint) -> list[Array]:
         """Compute by how much each threshold of each segment misses a level; 0 for a segment without the rate."""
@@ -292,21 +298,23 @@ class SegmentLimits:
         ``known`` are places within the limits, if some are known.
         """
         if self.allowed is not None:
-            worth = [np.where(allowed, each, -np.inf) for allowed, each in zip(self.allowed, worth)]
-        chosen = [int(each.argmax()) for each in worth]
+            worth = [np.where(allowed, values, -np.inf) for allowed, values in zip(self.allowed, worth)]
+        chosen = [int(values.argmax()) for values in worth]
         if not self.rates or self.kept_at(chosen):
             return chosen
-        near: dict[int, IntArray] = {at: np.arange(rate.size) for at, rate in self.rates.items()}
-        if sum(map(len, near.values())) <= _SMALL:
-            return self._in_window(worth, chosen, near) or chosen
+        candidates: dict[int, IntArray] = {segment: np.arange(rate.size) for segment, rate in self.rates.items()}
+        if sum(map(len, candidates.values())) <= _SMALL:
+            return self._in_window(worth, chosen, candidates) or chosen
         if known is None:
             # Few places have a good sum already.
-            steps = {at: max(1, rate.size // _FEW) for at, rate in self.rates.items()}
-            some: dict[int, IntArray] = {at: np.arange(0, self.rates[at].size, step) for at, step in steps.items()}
+            steps = {segment: max(1, rate.size // _FEW) for segment, rate in self.rates.items()}
+            some: dict[int, IntArray] = {
+                segment: np.arange(0, self.rates[segment].size, step) for segment, step in steps.items()
+            }
             known = self._in_window(worth, chosen, some)
         if known is not None:
-            near = self._near(worth, sum(worth[at][known[at]] for at in self.rates))
-        return self._in_window(worth, chosen, near) or chosen
+            candidates = self._candidates(worth, sum(worth[segment][known[segment]] for segment in self.rates))
+        return self._in_window(worth, chosen, candidates) or chosen
 
     @cached_property
     def _width(self) -> float:
@@ -317,44 +325,51 @@ class SegmentLimits:
     def _bins(self) -> tuple[int, dict[int, IntArray]]:
         """Number of bins of the rates, less 1, and the bin of each place."""
         n_bins = int(np.clip(_BINS / self._width, 1, _FEW))
-        return n_bins, {at: np.clip((rate * n_bins).astype(np.int64), 0, n_bins) for at, rate in self.rates.items()}
+        return n_bins, {
+            segment: np.clip((rate * n_bins).astype(np.int64), 0, n_bins) for segment, rate in self.rates.items()
+        }
 
-    def _near(self, worth: list[Array], least: float) -> dict[int, IntArray]:
+    def _candidates(self, worth: list[Array], least: float) -> dict[int, IntArray]:
         """Select the places that may be in a sum of at least so much, by the largest worth of the others nearby."""
         n_bins, bins = self._bins
-        reach, tops = int(np.ceil(self._width * n_bins)) + 1, np.full((len(worth), n_bins + 1), -np.inf)
-        for at, own in bins.items():
-            np.maximum.at(tops[at], own, worth[at])
-        tops = maximum_filter1d(tops, 2 * reach + 1, axis=1, mode="constant", cval=-np.inf)[list(bins)]
-        others = {at: (np.delete(tops, row, axis=0)).sum(axis=0) for row, at in enumerate(bins)}
-        return {at: np.flatnonzero(worth[at] + others[at][own] >= least - _ROUNDING) for at, own in bins.items()}
+        width, tops = int(np.ceil(self._width * n_bins)) + 1, np.full((len(worth), n_bins + 1), -np.inf)
+        for segment, bin_of in bins.items():
+            np.maximum.at(tops[segment], bin_of, worth[segment])
+        tops = maximum_filter1d(tops, 2 * width + 1, axis=1, mode="constant", cval=-np.inf)[list(bins)]
+        others = {segment: (np.delete(tops, row, axis=0)).sum(axis=0) for row, segment in enumerate(bins)}
+        return {
+            segment: np.flatnonzero(worth[segment] + others[segment][bin_of] >= least - _ROUNDING)
+            for segment, bin_of in bins.items()
+        }
 
     def _in_window(self, worth: list[Array], chosen: list[int], among: dict[int, IntArray]) -> list[int] | None:
         """Choose among some places of the segments that share a window; ``None`` where no window holds all."""
-        among = {at: places[np.argsort(self.rates[at][places], kind="stable")] for at, places in among.items()}
-        rates = {at: self.rates[at][places] for at, places in among.items()}
+        among = {
+            segment: places[np.argsort(self.rates[segment][places], kind="stable")] for segment, places in among.items()
+        }
+        rates = {segment: self.rates[segment][places] for segment, places in among.items()}
         most, start = -np.inf, 0.0
         # The least rate is one of some segment.
         for starts in rates.values():
             totals, ends = np.zeros(starts.size), self.window.largest_beside(starts)
-            for at, own in rates.items():
-                add_window_maxima(own, worth[at][among[at]], starts, ends, totals)
+            for segment, rate in rates.items():
+                add_window_maxima(rate, worth[segment][among[segment]], starts, ends, totals)
             best = int(totals.argmax())
             if totals[best] > most:
                 most, start = float(totals[best]), float(starts[best])
         if most == -np.inf:
             return None
         chosen = list(chosen)
-        for at, own in rates.items():
-            first = np.searchsorted(own, start)
-            end = np.searchsorted(own, self.window.largest_beside(start), side="right")
-            places = among[at][first:end]
-            chosen[at] = int(places[worth[at][places].argmax()])
+        for segment, rate in rates.items():
+            first = np.searchsorted(rate, start)
+            end = np.searchsorted(rate, self.window.largest_beside(start), side="right")
+            places = among[segment][first:end]
+            chosen[segment] = int(places[worth[segment][places].argmax()])
         return chosen
 
     def kept_at(self, chosen: list[int]) -> bool:
         """Check whether all limits are kept at the chosen places."""
-        rates = [float(each[chosen[at]]) for at, each in self.rates.items()]
+        rates = [float(rate[chosen[segment]]) for segment, rate in self.rates.items()]
         return self.keeps and (not rates or max(rates) <= self.window.largest_beside(min(rates)))
 
 

@@ -18,8 +18,8 @@ from csf.thresholding.row_costs import (
     RowScores,
     best_cut,
     cost_curve,
-    reach,
     tune,
+    widened,
 )
 from tests.oracles import row_costs as oracle
 
@@ -119,7 +119,7 @@ def test_odds_of_nothing_do_not_flatten_a_sigmoid():
 @pytest.mark.parametrize("gap", [-9.0, -0.5, 0.0, 0.5, 9.0, np.nan])
 def test_errors_reach_as_far_as_asked(gap):
     errors = np.random.default_rng(0).normal(size=200)
-    (low, high), reached = interval(errors, LEVEL), reach(errors, gap)
+    (low, high), reached = interval(errors, LEVEL), widened(errors, gap)
     assert interval(reached, LEVEL) == (np.fmin(low, gap), np.fmax(high, gap))
     if not (gap < low or gap > high):
         np.testing.assert_array_equal(reached, errors)

@@ -102,7 +102,7 @@ def test_few_places_are_enough_to_find_the_best(monkeypatch):
     constraints += [get_constraint(f"{name} ratio >= {level} by s") for name in LEVELS for level in (0.8, 0.97)]
     bounded = [curves.best(METRICS[0], constraint).value for constraint in constraints]
     everything = lambda self, worth, least: {k: np.arange(r.size) for k, r in self.rates.items()}  # noqa: E731
-    monkeypatch.setattr(segments.SegmentLimits, "_near", everything)
+    monkeypatch.setattr(segments.SegmentLimits, "_candidates", everything)
     assert bounded == [curves.best(METRICS[0], constraint).value for constraint in constraints]
 
 

@@ -82,25 +82,25 @@ class ScoreDecision:
         """Return the constraint of the decisions; ``known`` is that of all rows."""
         return known
 
-    def rates(self, found: ScoreResult) -> dict[str, float] | None:
+    def rates(self, result: ScoreResult) -> dict[str, float] | None:
         """Compute the constrained values on held-out samples; ``None`` where they are those of all rows."""
         return None
 
-    def tuned(self, found: Result, share: float = 0.0) -> Result:
+    def tuned(self, result: Result, share: float = 0.0) -> Result:
         """Tune the decision on the winner's held-out scores, to levels that are stricter by a share of the way."""
-        return found
+        return result
 
-    def steps(self, found: Result, shares: Sequence[float]) -> list[Result]:
+    def steps(self, result: Result, shares: Sequence[float]) -> list[Result]:
         """Tune the decision to levels of several kinds of strictness."""
-        return [self.tuned(found, share) for share in shares]
+        return [self.tuned(result, share) for share in shares]
 
     def conclude(self, won: Result) -> Result:
         """Tune the decision of a winner, and warn where it does not keep its constraint."""
         return self.tuned(won)
 
-    def tested(self, found: Any, rule: Any, held_back: Task | None, confidence: float) -> Any:
+    def tested(self, result: Any, rule: Any, held_back: Task | None, confidence: float) -> Any:
         """Test thresholds on samples held back, or on all without them."""
-        return found.tested_threshold(rule, held_back, confidence)
+        return result.tested_threshold(rule, held_back, confidence)
 
     def decide(self, score: Array, beside: Mapping[str, Array], threshold: float) -> BoolArray:
         """Mark scores that are decided positive."""
@@ -110,7 +110,7 @@ class ScoreDecision:
         """Mark the held-out entries that one threshold decides, that of a segment where each has one."""
         return np.ones(store.is_pos.size, dtype=bool)
 
-    def check_reviews(self, found: ScoreResult, bands: ReviewBands) -> None:
+    def check_reviews(self, result: ScoreResult, bands: ReviewBands) -> None:
         """Warn where final answers with reviews do not keep the constraint that answers without them keep."""
 
     def check_limits(self) -> None:
@@ -124,7 +124,7 @@ class ScoreDecision:
         """Return the choice of a trial and its decision, made again on parts of the samples."""
         return Resampling(store, metric, **options)
 
-    def limit_cost(self, found: ScoreResult) -> float:
+    def limit_cost(self, result: ScoreResult) -> float:
         """Compute what a constraint by segments costs on held-out samples."""
         return 0.0
 
@@ -132,7 +132,7 @@ class ScoreDecision:
         """Put the decision into a rule; without a tuned threshold it keeps its natural one."""
         return rule if threshold is None else replace(rule, threshold=threshold)
 
-    def published(self, found: ScoreResult) -> Params:
+    def published(self, result: ScoreResult) -> Params:
         """Return the attributes of the fitted search that one threshold does not have."""
         return {}
 
@@ -169,28 +169,28 @@ class RowDecision(ScoreDecision):
         """Read what the thresholds depend on."""
         return {BY: self.thresholds.values(X, given.get(BY))}
 
-    def rows(self, found: ScoreResult) -> ScoredRows:
+    def rows(self, result: ScoreResult) -> ScoredRows:
         """Collect the winner's held-out scores."""
-        store = found.store
+        store = result.store
         assert store is not None, "thresholds are tuned in memory"
-        score = store[found.key].score
+        score = store[result.key].score
         assert score is not None, "thresholds are tuned"
         return ScoredRows(store.is_pos, score, store.beside[BY], store.weight)
 
-    def tuned(self, found: Result, share: float = 0.0) -> Result:
+    def tuned(self, result: Result, share: float = 0.0) -> Result:
         """Tune the thresholds on the winner's held-out scores."""
-        return self.with_thresholds(found, self.thresholds.tuned(found.metric, self.rows(found), share))
+        return self.with_thresholds(result, self.thresholds.tuned(result.metric, self.rows(result), share))
 
-    def with_thresholds(self, found: Result, best: TunedThresholds) -> Result:
+    def with_thresholds(self, winner: Result, best: TunedThresholds) -> Result:
         """Replace the thresholds of a result; there is no upper bound."""
         known: Any = {"decision": replace(self, thresholds=best.thresholds), "threshold": 0.0, "score": best.value}
         known |= {"feasible": best.keeps} | dict.fromkeys(("upper_bound", "gap", "bound_margin"), np.nan)
-        result = replace(found, guarantee=None, decided=None, **known)
+        result = replace(winner, guarantee=None, decided=None, **known)
         return replace(result, constraint_value=next(iter(result.rates.values()), None))
 
-    def tested(self, found: Result, rule: Any, held_back: Task | None, confidence: float) -> Result:
+    def tested(self, result: Result, rule: Any, held_back: Task | None, confidence: float) -> Result:
         """Test thresholds that are tuned to stricter and stricter levels."""
-        return with_tested_steps(found, rule, held_back, confidence)
+        return with_tested_steps(result, rule, held_back, confidence)
 
     def decide(self, score: Array, beside: Mapping[str, Array], threshold: float) -> BoolArray:
         """Mark scores that are decided positive by the thresholds of their rows."""
@@ -215,10 +215,10 @@ class RowDecision(ScoreDecision):
 
     def in_rule(self, rule: ThresholdRule, threshold: float | None) -> ThresholdRule:
         """Put the thresholds into a rule."""
-        known: Any = {each.name: getattr(rule, each.name) for each in fields(ThresholdRule)}
+        known: Any = {field.name: getattr(rule, field.name) for field in fields(ThresholdRule)}
         return RowThresholdRule(**known | {"threshold": 0.0}, thresholds=self.thresholds)
 
-    def published(self, found: ScoreResult) -> Params:
+    def published(self, result: ScoreResult) -> Params:
         """Return the attributes of the fitted search that one threshold does not have."""
         return {"thresholds_": dict(self.thresholds.parameters)}
 
@@ -272,22 +272,22 @@ class SegmentDecision(RowDecision):
         """Return the constraint by segments."""
         return self.segmented.demand
 
-    def rates(self, found: ScoreResult) -> dict[str, float] | None:
+    def rates(self, result: ScoreResult) -> dict[str, float] | None:
         """Compute the worst values of the constrained rates."""
-        if found.store is None:
+        if result.store is None:
             return None
-        return worst_rates(self.segmented.demand, self.table(found.row, found.store))
+        return worst_rates(self.segmented.demand, self.table(result.row, result.store))
 
-    def tuned(self, found: Result, share: float = 0.0) -> Result:
+    def tuned(self, result: Result, share: float = 0.0) -> Result:
         """Tune the thresholds on the winner's held-out scores, to levels that are stricter by a share of the way."""
-        return self.steps(found, [share])[0]
+        return self.steps(result, [share])[0]
 
-    def steps(self, found: Result, shares: Sequence[float]) -> list[Result]:
+    def steps(self, result: Result, shares: Sequence[float]) -> list[Result]:
         """Tune the thresholds on the winner's held-out scores to levels of several kinds of strictness."""
-        curves = self.thresholds.curves(self.rows(found))
+        curves = self.thresholds.curves(self.rows(result))
         curves.check(self.segmented.demand, self.segments)
-        best = [self.thresholds.tuned_on(found.metric, curves, share) for share in shares]
-        return [self.with_thresholds(found, thresholds) for thresholds in best]
+        best = [self.thresholds.tuned_on(result.metric, curves, share) for share in shares]
+        return [self.with_thresholds(result, thresholds) for thresholds in best]
 
     def table(self, row: ScoreRow, store: ScoreStore) -> dict[Label, dict[str, float]]:
         """Compute threshold, size and rates of each segment on held-out samples, from scores beyond the thresholds."""
@@ -304,24 +304,24 @@ class SegmentDecision(RowDecision):
             self.segmented.warn_of_nothing()
         return result
 
-    def check_reviews(self, found: ScoreResult, bands: ReviewBands) -> None:
+    def check_reviews(self, result: ScoreResult, bands: ReviewBands) -> None:
         """Warn where final answers with reviews do not keep the constraint that answers without them keep."""
-        store = found.store
+        store = result.store
         assert store is not None, "thresholds are tuned in memory"
-        if found.feasible:
-            reviewed = bands.decide(found.allowed_answers(bands.review, bands.extra_cost)) == ANSWERS[1]
-            codes, decided, error = store.beside[BY], decisions(found.row), bands.review.error
+        if result.feasible:
+            reviewed = bands.decide(result.allowed_answers(bands.review, bands.extra_cost)) == ANSWERS[1]
+            codes, decided, error = store.beside[BY], decisions(result.row), bands.review.error
             self.segmented.check_reviews(codes, store.is_pos, decided, reviewed, store.weight, error)
 
-    def published(self, found: ScoreResult) -> Params:
+    def published(self, result: ScoreResult) -> Params:
         """Return the attributes of the fitted search that one threshold does not have."""
-        assert found.store is not None, "thresholds are tuned in memory"
-        segments = {"segments_": self.table(found.row, found.store), "limit_cost_": self.limit_cost(found)}
-        return super().published(found) | segments
+        assert result.store is not None, "thresholds are tuned in memory"
+        segments = {"segments_": self.table(result.row, result.store), "limit_cost_": self.limit_cost(result)}
+        return super().published(result) | segments
 
-    def limit_cost(self, found: ScoreResult) -> float:
+    def limit_cost(self, result: ScoreResult) -> float:
         """Compute what the constraint costs on held-out samples."""
-        return self.thresholds.free - found.score
+        return self.thresholds.free - result.score
 
     def places(self, store: ScoreStore, segment: Label) -> BoolArray | None:
         """Mark the held-out entries of a segment."""
@@ -337,7 +337,7 @@ DECISIONS: tuple[type[ScoreDecision], ...] = (SegmentDecision, RowDecision, Scor
 
 def decision_of(config: SearchConfig) -> type[ScoreDecision]:
     """Return the decision that the options of a search ask for; raise a ValueError for options of no use to it."""
-    decision = next(each for each in DECISIONS if each.matches(config))
+    decision = next(kind for kind in DECISIONS if kind.matches(config))
     decision.refuse(config)
     return decision
 
@@ -475,10 +475,10 @@ class RowThresholdResampling(Resampling):
         """Sum what decisions find in the rest; nothing where the part lacks a class."""
         if threshold == np.inf:
             return np.zeros(4)
-        units, found = self.units, score >= threshold
+        units, decided = self.units, score >= threshold
         rest = units.weights_in(units.copies - held)
         positives, negatives = rest * units.is_pos, rest * ~units.is_pos
-        return np.array([positives @ found, negatives @ found, positives.sum(), negatives.sum()])
+        return np.array([positives @ decided, negatives @ decided, positives.sum(), negatives.sum()])
 
     def threshold_interval(self, key: TrialKey, level: float = LEVEL) -> tuple[float, float]:
         """Return NaN: rows have thresholds of their own."""

@@ -105,8 +105,8 @@ class RowCostEvaluator(Evaluator):
         return self._store
 
     def _judged(self, folds: list[Fold], results: list[FoldResult], trial: Trial) -> tuple[Params, HeldOutPredictions]:
-        given = [(each.score, each.method) for each in results if each.score is not None]
-        store, score = self._store, pooled([log_odds(*each) for each in given])
+        given = [(result.score, result.method) for result in results if result.score is not None]
+        store, score = self._store, pooled([log_odds(*predictions) for predictions in given])
         decided = store.decisions(unweighted(score, store.shift, trial.t or 0.0), store.kinds[0])
         value = float(store.value(store.paid(decided), store.copies))
         parts = np.split(decided, np.cumsum([fold.test.size for fold in folds])[:-1])
@@ -202,7 +202,7 @@ class RowCostProblem(TwoClasses):
 
         Bases without a fast solver have such trainings only if a strategy object asks for them.
         """
-        powers = [(each.first, self._powers(config, each.effort, plan.n_rows)) for each in plan.weighable]
+        powers = [(model.first, self._powers(config, model.effort, plan.n_rows)) for model in plan.weighable]
         more = [(first, power) for first, of_model in powers for power in of_model]
         return plan.with_powers(self, more, [PowerStudy(self.costs, power) for _, power in more])
 
@@ -230,12 +230,14 @@ class RowCostProblem(TwoClasses):
         for model in plan.models:
             steps = steps_of(model.param_grid, model.settings, model.effort)
             numbered = list(enumerate(zip(steps, variant_numbers(model.settings)), start=model.first))
-            own = [at for at, (_, number) in numbered if number == 0]
-            smaller = [at for at, (step, number) in numbered if number and step.before is None]
-            waiting |= {at: (own, smaller) for at, (step, _) in numbered if step.before is not None}
+            original = [setting for setting, (_, number) in numbered if number == 0]
+            smaller = [setting for setting, (step, number) in numbered if number and step.before is None]
+            waiting |= {setting: (original, smaller) for setting, (step, _) in numbered if step.before is not None}
         if not waiting or store is None:
             return None
-        return LargestLast(plan.studies, waiting, lambda own, others: RowCostChoice(store).is_behind(own, others))
+        return LargestLast(
+            plan.studies, waiting, lambda settings, others: RowCostChoice(store).is_behind(settings, others)
+        )
 
     def judge(self, config: SearchConfig) -> RowCostEvaluator:
         """Create the judge of trainings."""
@@ -252,18 +254,18 @@ class RowCostProblem(TwoClasses):
         """Choose the winner, and its decision."""
         return conclude(searched, self.segmented)
 
-    def with_mean_scores(self, found: RowCostResult, mean: Array, folds: list[Fold]) -> RowCostResult:
+    def with_mean_scores(self, result: RowCostResult, mean: Array, folds: list[Fold]) -> RowCostResult:
         """Replace the winner's held-out scores by means over models, and the decision."""
         truth, weight, samples = pool_held_out(folds)
         # The result's own store has the samples in another order.
-        store = self.judge(found.config).store(truth, weight, samples=samples, max_bytes=found.store.max_bytes)
+        store = self.judge(result.config).store(truth, weight, samples=samples, max_bytes=result.store.max_bytes)
         groups = folds[0].task.groups
         store.draw_together(None if groups is None else groups[samples])
-        store.put(replace(found.store[found.key], score=log_odds(mean, "predict_proba")))
-        return decided_on(found, store.condensed())
+        store.put(replace(result.store[result.key], score=log_odds(mean, "predict_proba")))
+        return decided_on(result, store.condensed())
 
     def rule_by(
-        self, found: RowCostResult, estimator: Estimator, known: Array, names: Array, method: str | None = None
+        self, result: RowCostResult, estimator: Estimator, known: Array, names: Array, method: str | None = None
     ) -> RowCostRule:
         """Build the rule of a fitted estimator whose scores are those of a method; ``None`` for its first one."""
         return RowCostRule(
@@ -272,11 +274,11 @@ class RowCostProblem(TwoClasses):
             names=names,
             null=self.labels.null,
             method=response_method(estimator) if method is None else method,
-            threshold=found.tuned.threshold,
+            threshold=result.tuned.threshold,
             row_costs=self.costs,
-            decision=found.tuned,
-            alone=found.alone,
-            power=found.store[found.key].power,
+            decision=result.tuned,
+            alone=result.alone,
+            power=result.store[result.key].power,
             segments=None if self.segmented is None else self.segmented.segments,
         )
 
@@ -433,13 +435,13 @@ class RowCostResult(TwoClassResult):
         """Score samples, which bring their costs along."""
         return ComparedRows(self.rows_of(rule, task), task.codes > 0, held_out_units(task))
 
-    def alerts_among(self, known: ComparedRows, at: int, bands: Any = None) -> WrongAlerts:
+    def alerts_among(self, known: ComparedRows, answer: int, bands: Any = None) -> WrongAlerts:
         """Collect the scores of negatives; those that would get another answer are below all others."""
         odds, table = known.rows
         alerts = self.tuned.decide(odds, table)
         if bands is not None:
             alerts = bands.decide(self.tuned.allowed_answers(odds, table, bands.review, bands.extra_cost)) == "positive"
-        return known.alerts(alert_scores(odds, alerts), at)
+        return known.alerts(alert_scores(odds, alerts), answer)
 
     def allowed_answers(self, review: Review, extra_cost: float) -> AllowedAnswers:
         """Compute which of three answers to the held-out entries has the smallest expected cost."""
@@ -472,8 +474,8 @@ class RowCostResult(TwoClassResult):
         """Adapt the result and the rule to another share of positives: the log-odds move by that of the shares."""
         # Log-odds of the calibration samples are those of before.
         store = self.store.moved(check_fraction(pos, "pos"))
-        found = decided_on(self, store, guarantee=None, calibrated=None, trained=None)
-        return found, None if rule is None else found.in_rule(rule)
+        result = decided_on(self, store, guarantee=None, calibrated=None, trained=None)
+        return result, None if rule is None else result.in_rule(rule)
 
     def in_rule(self, rule: RowCostRule) -> RowCostRule:
         """Put the decision of this result into a rule."""
@@ -506,31 +508,31 @@ def conclude(searched: SearchRecord, segmented: SegmentConstraint | None = None)
         raise nothing_worked(searched.trials)
     store = searched.store.condensed()
     candidate = RowCostChoice(store).choose(store.copies)
-    found = RowCostResult(
+    result = RowCostResult(
         **searched.shared, candidate=candidate, dearest_share=_dearest_share(store), segmented=segmented
     )
-    found = decided_on(found, store)
-    warn_of_open_gap(found.winner)
-    if not found.feasible and segmented is not None:
-        segmented.warn_of_violation(found.rates)
-    elif not found.feasible:
-        warn_of_violation(found.constraint, next(iter(found.rates.values())))
-    elif segmented is not None and found.limit_cost > 0.0 and not found.held_out_decisions.any():
+    result = decided_on(result, store)
+    warn_of_open_gap(result.winner)
+    if not result.feasible and segmented is not None:
+        segmented.warn_of_violation(result.rates)
+    elif not result.feasible:
+        warn_of_violation(result.constraint, next(iter(result.rates.values())))
+    elif segmented is not None and result.limit_cost > 0.0 and not result.held_out_decisions.any():
         segmented.warn_of_nothing()
-    return found
+    return result
 
 
-def decided_on(found: RowCostResult, store: RowCostStore, **changes: Any) -> RowCostResult:
+def decided_on(result: RowCostResult, store: RowCostStore, **changes: Any) -> RowCostResult:
     """Tune the decision of a result's candidate on held-out entries, with further changes to the result."""
-    choice, candidate, demand = RowCostChoice(store), found.candidate, store.demand
+    choice, candidate, demand = RowCostChoice(store), result.candidate, store.demand
     tuned, score = choice.tuned(candidate, store.copies), store[candidate.key].score
     given = score, store.truth, store.table, store.weight
-    alone = best_cut(*given) if demand is None else demand.best_cut(*given)
+    threshold = best_cut(*given) if demand is None else demand.best_cut(*given)
     if demand is not None:
         decided = tuned.decide(choice.score(candidate.key), store.table)
         changes["feasible"] = not demand.missing(store.rows(score), decided)
     changes |= {"score": choice.value_of(candidate), "decided": None}
-    return replace(found, store=store, tuned=tuned, alone=alone, **changes)
+    return replace(result, store=store, tuned=tuned, alone=threshold, **changes)
 
 
 def _dearest_share(store: RowCostStore) -> float:
