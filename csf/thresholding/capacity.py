@@ -349,6 +349,7 @@ class ReviewBands(ReviewRule):
     def answers(self, rule: ThresholdRule, X: Samples, at_most: object = None, wrong: AlertLimits = NO_LIMITS) -> Array:
         """Answer samples with labels, of which some number, or those within a limit on wrong ones, may be positive."""
         if at_most is not None or wrong:
+            rule.check_limits()
             answers = self.decide_within(rule, X, rule.limit_of_positives(at_most), wrong.get(1))
         else:
             answers = self.decide(rule.allowed_answers(X, self.review, self.extra_cost))

@@ -326,22 +326,15 @@ class RowCostRule(ThresholdRule):
 
     def ranked(self, X: Samples) -> tuple[BoolArray, Array]:
         """Return which rows are answered "positive", and the expected saving of that answer in each of them."""
-        self._check_limits()
         if self._lacks_costs:
             return super().ranked(X)
         rows, decision = self.rows(X), replace(self.decision, threshold=self.cut)
         return decision.decide(*rows), decision.ranks(*rows)[0]
 
-    def limit_of_positives(self, at_most: object) -> object:
-        """Read a limit beside reviews; refuse it as `ranked` does."""
-        if at_most is not None:
-            self._check_limits()
-        return super().limit_of_positives(at_most)
-
-    def _check_limits(self) -> None:
-        """Raise a ValueError where a limit on the number of positive predictions would break a demand."""
-        if self.segments is not None:
-            raise ValueError(self.segments.limits_broken)
+    @property
+    def limits_broken(self) -> str | None:
+        """Why a limit on the number of positive predictions would break a demand; ``None`` where it would not."""
+        return None if self.segments is None else self.segments.limits_broken
 
     def alerted(self, X: Samples, limit: AlertLimit, most: int) -> BoolArray:
         """Mark the rows of largest expected saving, up to a number, that pay and keep a limit on wrong alerts."""

@@ -278,16 +278,10 @@ class RowThresholdRule(ThresholdRule):
         positive, score = super().scored(X)
         return positive, beyond(score, cuts)
 
-    def ranked(self, X: Samples) -> tuple[BoolArray, Array]:
-        """Return which samples are predicted positive, and their rank; refuse limits that break a demand."""
-        self.thresholds.check_limits()
-        return super().ranked(X)
-
-    def limit_of_positives(self, at_most: object) -> object:
-        """Read a limit beside reviews; refuse it as `ranked` does."""
-        if at_most is not None:
-            self.thresholds.check_limits()
-        return super().limit_of_positives(at_most)
+    @property
+    def limits_broken(self) -> str | None:
+        """Why a limit on the number of positive predictions would break a demand; ``None`` where it would not."""
+        return self.thresholds.limits_broken
 
     @property
     def threshold_proba(self) -> None:

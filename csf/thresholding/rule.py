@@ -309,6 +309,7 @@ class ThresholdRule(DecisionRule):
 
         Beside a null class limits by class give rows beyond them their next best class.
         """
+        self.check_limits()
         names, several, n_rows = np.sort(self.names), self.names.size > 2, num_samples(X)
         ranked = None if 1 in wrong else self.ranked(X)
         if several and isinstance(at_most, Mapping):
@@ -321,6 +322,16 @@ class ThresholdRule(DecisionRule):
         most = n_rows if at_most is None else check_capacity(self.limit_of_positives(at_most), n_rows)
         kept = self.alerted(X, wrong[1], most) if ranked is None else best_rows(*ranked, most, X)
         return np.where(kept, self.scored(X)[0], self.null).astype(names.dtype) if several else self.labels(kept)
+
+    @property
+    def limits_broken(self) -> str | None:
+        """Why a limit on the number of positive predictions would break a demand; ``None`` where it would not."""
+        return None
+
+    def check_limits(self) -> None:
+        """Raise a ValueError where a limit on the number of positive predictions would break a demand."""
+        if self.limits_broken is not None:
+            raise ValueError(self.limits_broken)
 
     def limit_of_positives(self, at_most: object) -> object:
         """Return a limit that may be a dict with the positive one of two classes."""

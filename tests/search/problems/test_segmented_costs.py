@@ -1,6 +1,7 @@
 """Searches for costs of rows under constraints by segments."""
 
 import pickle
+from io import StringIO
 
 import numpy as np
 import pandas as pd
@@ -10,7 +11,8 @@ from sklearn.compose import make_column_transformer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
-from csf import CostSearch
+from csf import CostSearch, load
+from csf.cli import main
 from csf.export import decision_rule, read_rule
 from csf.metrics import Review, RowCosts
 
@@ -177,3 +179,19 @@ def test_what_has_no_meaning_is_refused_with_the_way_out(name, searched):
     call, way_out = REFUSED[name]
     with pytest.raises(ValueError, match=way_out):
         call(searched)
+
+
+def test_commands_search_and_predict_by_segments(tmp_path, capsys):
+    FRAME.assign(region=REGION, y=Y)[:800].to_csv(tmp_path / "known.csv", index=False)
+    new = FRAME.assign(region=REGION)[800:900]
+    new.to_csv(tmp_path / "new.csv", index=False)
+    model = str(tmp_path / "model.skops")
+    costs = ["--metric", "savings", "--fn-cost", "amount", "--fp-cost", "1", "--base", "logistic", "--trials", "1"]
+    known = ["search", str(tmp_path / "known.csv"), "--target", "y", "--param", "C=1", "--no-rivals", "--save", model]
+    main([*known, *costs, "--constraint", GAP])
+    assert "recall gap" in capsys.readouterr().out
+    main(["predict", model, str(tmp_path / "new.csv")])
+    printed = pd.read_csv(StringIO(capsys.readouterr().out))
+    assert (printed["prediction"] == load(model).predict(new)).all()
+    assert main(["predict", model, str(tmp_path / "new.csv"), "--at-most", "5"]) != 0
+    assert "would leave out more rows of some segments" in capsys.readouterr().err
