@@ -19,7 +19,7 @@ from csf.metrics.row_costs import CostTable
 from csf.thresholding.curve import ThresholdCurve, sweep
 from csf.thresholding.exact_tests import check_rates
 from csf.thresholding.linear_rule import STRICTER_AIMS
-from csf.thresholding.row_costs import NOISE, CostDecision, LabelledCosts
+from csf.thresholding.row_costs import NOISE, CostDecision, LabelledCosts, best_cut
 from csf.thresholding.segments import SegmentCurves, Segments
 
 # By how much more than the last turn a multiplier is.
@@ -50,12 +50,9 @@ class CostDemand(ABC):
     def kept_by(self, decision: CostDecision, rows: LabelledCosts) -> CostDecision:
         """Add the smallest extra costs with which the constraint holds on these rows."""
 
-    def best_cut(self, score: Array, is_pos: BoolArray, table: CostTable, weight: Array | None) -> float:
-        """Find the threshold of a score with the least cost among those that keep the constraint, or miss least.
-
-        NaN where no single threshold is asked to keep it.
-        """
-        return np.nan
+    def cut_within(self, score: Array, is_pos: BoolArray, table: CostTable, weight: Array | None) -> float:
+        """Find the threshold of a score with the least cost; a constraint by segments asks no single one to keep it."""
+        return best_cut(score, is_pos, table, weight)
 
     def tightened(self, share: float) -> Self:
         """Move all levels towards the strictest ones, see `Constraint.tightened`."""
@@ -105,7 +102,7 @@ class OverallDemand(CostDemand):
 
         return self._kept(decision, rows, priced)
 
-    def best_cut(self, score: Array, is_pos: BoolArray, table: CostTable, weight: Array | None) -> float:
+    def cut_within(self, score: Array, is_pos: BoolArray, table: CostTable, weight: Array | None) -> float:
         """Find the threshold of a score with the least cost among those that keep the constraint, or miss least."""
         curve = sweep(is_pos, score, weight)
         saved = savings_along(curve, score, table.stakes(is_pos) * (1.0 if weight is None else weight))

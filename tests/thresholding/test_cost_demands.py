@@ -81,7 +81,7 @@ def test_the_multiplier_is_the_smallest_one(seed):
 def test_cuts_within_a_constraint_are_the_cheapest_that_keep_it():
     z, y, table = population(80, 3)
     demand, weight = on_all_rows("precision >= 0.5"), np.ones(80)
-    cut = demand.best_cut(z, y, table, weight)
+    cut = demand.cut_within(z, y, table, weight)
     costs = {
         each: np.where(z >= each, table.answers(y)[1], table.answers(y)[0]).sum()
         for each in np.append(z, np.inf)

@@ -527,7 +527,7 @@ def decided_on(result: RowCostResult, store: RowCostStore, **changes: Any) -> Ro
     choice, candidate, demand = RowCostChoice(store), result.candidate, store.demand
     tuned, score = choice.tuned(candidate, store.copies), store[candidate.key].score
     given = score, store.truth, store.table, store.weight
-    threshold = best_cut(*given) if demand is None else demand.best_cut(*given)
+    threshold = best_cut(*given) if demand is None else demand.cut_within(*given)
     if demand is not None:
         decided = tuned.decide(choice.score(candidate.key), store.table)
         changes["feasible"] = not demand.missing(store.rows(score), decided)
