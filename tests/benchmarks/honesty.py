@@ -17,6 +17,7 @@
   positives are found, or nearly all, without weights and with weights of .5, 1 and 1.5;
 - ``coverage``: how often intervals cover where few rows are dear, groups are of unequal size or weights vary, and the
   bias of corrected values there;
+- ``decisions``: bias and coverage of the values of plain decisions, capacities and reviews in seven populations;
 - ``few_groups``: how often intervals cover where 15 to 25 groups have positives;
 - ``late``: alarms of monitors without a change where labels of one class come late, and delays after a change;
 - ``sequences``: how often intervals of monitors miss the value at any of 30 looks;
@@ -47,6 +48,7 @@ from tests.benchmarks.bases import paper_search
 from tests.benchmarks.certificates import layouts
 from tests.benchmarks.coverage import coverage, few_groups
 from tests.benchmarks.data import all_sets, load_binary
+from tests.benchmarks.decisions import decisions
 from tests.benchmarks.refits import LARGE, refits
 from tests.benchmarks.tables import print_table
 from tests.benchmarks.watching import late, sequences
@@ -389,6 +391,7 @@ _ALL = (
     intervals,
     corners,
     coverage,
+    decisions,
     few_groups,
     late,
     sequences,

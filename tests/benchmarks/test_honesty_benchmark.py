@@ -9,7 +9,7 @@ from tests.benchmarks import honesty, refits
 
 @pytest.mark.parametrize(
     ("topic", "columns"),
-    [("score", 6), ("constraints", 9), ("intervals", 6), ("corners", 7), ("coverage", 6)],
+    [("score", 6), ("constraints", 9), ("intervals", 6), ("corners", 7), ("coverage", 6), ("decisions", 6)],
 )
 def test_topics_give_rows(topic, columns):
     row = next(honesty.TOPICS[topic](4))
