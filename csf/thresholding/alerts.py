@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeAlias
@@ -11,8 +11,7 @@ import numpy as np
 from scipy.stats import beta, binom
 
 from csf._common.messages import warn
-from csf._common.typing import Array, BoolArray, IntArray, Label
-from csf._common.validation import check_fraction
+from csf._common.typing import Array, BoolArray, IntArray
 from csf.data.responses import TIE
 
 if TYPE_CHECKING:
@@ -299,21 +298,11 @@ def of_positive(limits: AlertLimits, label: int) -> AlertLimits:
     return {1: limits[label]} if label in limits else NO_LIMITS
 
 
-def no_scores_to_compare() -> ValueError:
-    """Build the error for limits on wrong alerts where a base's own decisions were kept."""
+def no_scores(use: str) -> ValueError:
+    """Build the error for what needs scores where a base's own decisions were kept."""
     return ValueError(
-        "threshold=None keeps the base's own predictions, so there is no score for wrong_at_most to compare rows by; "
-        "use threshold='stable'"
+        f"threshold=None keeps the base's own predictions, so there is no score {use}; use threshold='stable'"
     )
-
-
-def limits_on_alerts(
-    shares: Mapping[int, object], known: Callable[[int], WrongAlerts], names: Sequence[Label]
-) -> dict[int, AlertLimit]:
-    """Check largest shares of wrong alerts by place; combine them with what is ``known`` of each place's rows."""
-    for answer, share in shares.items():
-        check_fraction(share, f"wrong_at_most of {names[answer]!r}")
-    return {answer: AlertLimit(known(answer), float(share)) for answer, share in shares.items()}  # pyright: ignore[reportArgumentType] (it is checked)
 
 
 def largest_of(scores: Array, limited: Sequence[int]) -> IntArray:

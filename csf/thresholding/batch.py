@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from hashlib import blake2b
 from numbers import Integral, Real
 from typing import Any
@@ -13,7 +13,7 @@ from scipy.sparse import eye, issparse, kron
 
 from csf._common.sklearn import safe_indexing
 from csf._common.typing import Array, BoolArray, IntArray, Label, Samples
-from csf._common.validation import place_of
+from csf._common.validation import check_fraction, place_of
 
 # Rounding of a share times a number of rows that is whole.
 ROUNDING = 1e-9
@@ -45,6 +45,31 @@ def places_limited(
             f"got {limits!r}"
         )
     return {place_of(name, names, option): limit for name, limit in limits.items()}
+
+
+def shares_limited(
+    limits: object,
+    names: Sequence[Label],
+    what: str = "class",
+    option: str = "at_most",
+    *,
+    example: float = 0.05,
+    check: Callable[[object, str], float] = check_fraction,
+) -> dict[int, float]:
+    """Read limits by class or label that are shares of the rows; return them by place."""
+    known = places_limited(limits, names, what, option, example)
+    return {place: check(share, f"{option} of {names[place]!r}") for place, share in known.items()}
+
+
+def limit_of_positives(
+    limit: object, names: Sequence[Label], option: str = "at_most", *, example: float = 0.05
+) -> object:
+    """Read a limit that may be a dict with the positive class, the last one of ``names``."""
+    if not isinstance(limit, Mapping):
+        return limit
+    if len(names) != 2 or list(places_limited(limit, names, option=option)) != [1]:
+        raise ValueError(f"{option} limits the positive class alone, {{{names[-1]!r}: {example}}}, got {limit!r}")
+    return next(iter(limit.values()))
 
 
 def best_rows(decided: BoolArray, rank: Array, limit: int, X: Samples) -> BoolArray:

@@ -13,7 +13,7 @@ from csf._common.typing import Array, IntArray, Label
 from csf._common.validation import check_share
 from csf.data.responses import margin
 from csf.metrics.registry import values_of_tables
-from csf.thresholding.batch import places_limited
+from csf.thresholding.batch import places_limited, shares_limited
 from csf.thresholding.capacity import LOST, merged_lost
 from csf.thresholding.evaluation import GivenAnswers, TableTerms, TunedAnswers
 
@@ -108,10 +108,9 @@ def _values(metric: Metric, tables: Array) -> Array:
 
 def class_limits(at_most: Mapping[Label, float], names: Sequence[Label]) -> dict[int, float]:
     """Read limits on single classes by code; ``names`` are those of all codes, that of the null class first."""
-    shares = places_limited(at_most, names)
-    if 0 in shares:
+    if 0 in places_limited(at_most, names):
         raise ValueError(
             f"at_most={at_most!r} limits the null class {names[0]!r}; limit others of {list(names[1:])}, or all "
             "of them together by a number such as 0.05"
         )
-    return {code: check_share(share, f"at_most of {names[code]!r}") for code, share in shares.items()}
+    return shares_limited(at_most, names, check=check_share)

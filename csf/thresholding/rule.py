@@ -37,7 +37,7 @@ from csf.metrics.profile import ErrorProfile
 from csf.metrics.registry import metric_of
 from csf.thresholding.alerts import NO_LIMITS, AlertLimit, AlertLimits
 from csf.thresholding.base import DecisionRule, ScoredElsewhere
-from csf.thresholding.batch import batch_within, best_rows, check_capacity, places_limited
+from csf.thresholding.batch import batch_within, best_rows, check_capacity, limit_of_positives
 from csf.thresholding.curve import sweep_several
 
 if TYPE_CHECKING:
@@ -335,14 +335,8 @@ class ThresholdRule(DecisionRule):
 
     def limit_of_positives(self, at_most: object) -> object:
         """Return a limit that may be a dict with the positive one of two classes."""
-        if not isinstance(at_most, Mapping):
-            return at_most
-        names = np.sort(self.names).tolist()
-        limits = {names[place]: limit for place, limit in places_limited(at_most, names).items()}
-        if len(names) != 2 or len(limits) != 1 or self.null in limits:
-            positive = next(name for name in names if name != self.null)
-            raise ValueError(f"at_most limits the positive class alone, {{{positive!r}: 50}}, got {at_most!r}")
-        return next(iter(limits.values()))
+        names = self.names.tolist()
+        return limit_of_positives(at_most, sorted(names, key=lambda name: name != self.null), example=50)
 
     def alerted(self, X: Samples, limit: AlertLimit, most: int) -> BoolArray:
         """Mark the samples of a batch that are alerts by a limit on wrong ones, the best ones up to a number."""

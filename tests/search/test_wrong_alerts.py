@@ -329,7 +329,7 @@ def test_what_cannot_be_decided_is_refused_with_the_way_out(plain):
         plain.predict(A[:1], wrong_at_most=0.2)
     with pytest.raises(ValueError, match=r"wrong_at_most must be a number in \(0, 1\), got 1.5"):
         plain.predict(A, wrong_at_most=1.5)
-    with pytest.raises(ValueError, match="limits the positive class no alone"):
+    with pytest.raises(ValueError, match=r"wrong_at_most limits the positive class alone, \{'no': 0.2\}, got"):
         plain.predict(A, wrong_at_most={"yes": 0.2})
     with pytest.raises(ValueError, match="limits all classes; leave one"):
         of_classes().predict(X, wrong_at_most=dict.fromkeys(["calm", "soon", "urgent"], 0.2))

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from csf.evaluate.draws import Units
 from csf.evaluate.stores import EntryStore
-from csf.thresholding.alerts import AlertLimit, WrongAlerts, allowed_alerts, largest_of, limits_on_alerts
+from csf.thresholding.alerts import AlertLimit, WrongAlerts, allowed_alerts, largest_of
+from csf.thresholding.batch import shares_limited
 
 
 def known_of(score, wrong=None, weight=None, samples=None, groups=None):
@@ -139,7 +140,7 @@ def test_a_row_is_an_alert_of_one_class():
 )
 def test_shares_are_checked_by_name(share, error):
     with pytest.raises(error, match=r"wrong_at_most of 'urgent' must be a number in \(0, 1\)"):
-        limits_on_alerts({1: share}, lambda at: known_of([0.0]), ["calm", "urgent"])
+        shares_limited({"urgent": share}, ["calm", "urgent"], option="wrong_at_most")
 
 
 def test_a_warning_says_when_no_score_is_high_enough(recwarn):

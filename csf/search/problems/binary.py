@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 
 from csf._common.messages import warn
-from csf._common.typing import Array, BoolArray, Estimator, IntArray, Label, Params
+from csf._common.typing import Array, BoolArray, Estimator, IntArray, Keywords, Label, Params
 from csf.data.folds import Fold, pool_held_out, pooled
 from csf.data.labels import read_labels
 from csf.data.responses import class_gaps, class_scores, compare, lost_samples
@@ -50,7 +50,7 @@ from csf.search.study import Study
 from csf.search.supports import NO_CLASS_GAPS
 from csf.search.training import Evaluator, FoldResult, HeldOutPredictions
 from csf.strategies import ImbalanceRatio
-from csf.thresholding.alerts import ComparedRows, no_scores_to_compare
+from csf.thresholding.alerts import ComparedRows, no_scores
 from csf.thresholding.band import ConfidenceBand
 from csf.thresholding.capacity import (
     LOST,
@@ -283,7 +283,7 @@ class BinaryEvaluator(Evaluator):
         score = pooled([result.score for result in results]) if self.tune else None
         # The metric is no mean over folds: what all of them hold out is judged together, with one threshold.
         judged = evaluate(metric, truth > 0, lost, decided, score, weight)
-        fields: dict[str, Any] = {**judged, "fold_scores": _fold_scores(metric, folds, results, judged)}
+        fields: Keywords = {**judged, "fold_scores": _fold_scores(metric, folds, results, judged)}
         guides = [result.train_outcome for result in results if result.train_outcome is not None]
         if guides:
             # Strategies and bounds read the training parts; threshold and score stay those of held-out data.
@@ -412,8 +412,7 @@ class BinaryResult(ScoreResult):
         store, score = self.store, self.row.score if self.follows_shares else None
         if store is None or score is None or not np.isfinite(score).all():
             return None
-        # Repeated folds say the same sample again. Members of a group are samples of their own.
-        entries = slice(None) if store.has_groups else np.unique(store.samples, return_index=True)[1]
+        entries = store.first_entries
         return store.is_pos[entries], score[entries].astype(np.float64)
 
     def at_shares(self, pos: float, rule: Any) -> tuple[BinaryResult, Any]:
@@ -496,11 +495,14 @@ class BinaryResult(ScoreResult):
     def _resampling(self, seed: int) -> Resampling:
         """Return the choice of the winner and its thresholds, or of the decisions that replace them."""
         store = self._judged_store
-        options: Any = {"keep": [self.key], "n_draws": n_draws_of(store.copies), "random_state": seed}
-        options |= {"chooser": self.chooser}
         # Decisions that replaced the winner's have nothing to be tuned.
         decision = self.decision if self.decided is None else ScoreDecision()
-        return decision.resampling(store, self.metric, **options)
+        return decision.resampling(store, self.metric, **self._draws(seed))
+
+    def _draws(self, seed: int) -> Keywords:
+        """Return the options of a choice that is made again on draws."""
+        n_draws = n_draws_of(self._judged_store.copies)
+        return {"keep": [self.key], "n_draws": n_draws, "random_state": seed, "chooser": self.chooser}
 
     def _assessed(self, seed: int) -> Assessment:
         store = self._judged_store
@@ -527,18 +529,18 @@ class BinaryResult(ScoreResult):
             self.decision.check_limits()
         metric, answers, sampled = self.metric, self.held_out_answers, self._resampling(seed)
         store, error, truth = self._judged_store, 0.0 if review is None else review.error, truth_of(metric)
-        options: Any = {"unit": metric.unit, "error": error}
-        if truth is not None:
-            options["recall"] = partial(values_of_tables, truth.like(Recall()))
-        of_tables, candidates = partial(values_of_tables, metric), ScoreCandidates(sampled, self._error_costs)
+        recall = None if truth is None else partial(values_of_tables, truth.like(Recall()))
+        of_tables, n_answers = partial(values_of_tables, metric), 2
+        candidates = ScoreCandidates(sampled, self._error_costs)
         if self.lost is not None:
             candidates = NullClassCandidates(self._entry_resampling(seed), self._answers_by)
-            of_tables, options = partial(_values_of_null_class, metric), options | {"n_answers": LOST + 1}
+            of_tables, n_answers = partial(_values_of_null_class, metric), LOST + 1
+        options: Keywords = {"unit": metric.unit, "error": error, "recall": recall, "n_answers": n_answers}
         terms, part_terms = (TableTerms(entries, 2, of_tables, **options) for entries in (store, candidates.units))
         return Evaluation(answers, terms, candidates, part_terms, seed)
 
     def capacity(
-        self, at_most: Any, names: list[Label], assess: Callable[[], Assessment]
+        self, at_most: object, names: list[Label], assess: Callable[[], Assessment]
     ) -> Capacity | NamedCapacities:
         """Assess answers of which some go to no more than a share of the rows, beside a null class also by class."""
         together = not isinstance(at_most, Mapping) or list(at_most) == names[1:]
@@ -577,9 +579,8 @@ class BinaryResult(ScoreResult):
         if self.decided is not None:
             assert self.threshold is not None, "a test chose one"
             return FixedEntries(store.only(self.key), self.metric, self.threshold)
-        options: Any = {"keep": [self.key], "n_draws": n_draws_of(store.copies), "random_state": seed}
         known = store if among is None else store.only(*among)
-        return EntryResampling(known, self.metric, chooser=self.chooser, **options)
+        return EntryResampling(known, self.metric, **self._draws(seed))
 
     def _answers_by(self, row: ScoreRow, threshold: float) -> ScoreAnswers:
         """Answer all held-out entries beside a null class; those of a wrong class take places by their scores."""
@@ -607,10 +608,7 @@ class BinaryResult(ScoreResult):
         """Answers by the winner's score to all held-out entries."""
         row = self.row if self.store is not None else None
         if row is None or row.score is None or self.threshold is None:
-            raise ValueError(
-                "threshold=None keeps the base's own predictions, so there is no score to rank rows by; use "
-                "threshold='stable'"
-            )
+            raise no_scores("to rank rows by")
         return ScoreAnswers(row.score, self.threshold, self._judged_store.truth, self._error_costs, self.lost)
 
     def reviews(self, review: Review, names: Sequence[Label]) -> Any:
@@ -652,7 +650,7 @@ class BinaryResult(ScoreResult):
         (store, score), lost = self.compared_scores, self.row.lost
         return ComparedRows(score, store.is_pos if lost is None else store.is_pos & ~lost, store)
 
-    def scored_rows(self, rule: Any, task: Task) -> ComparedRows | None:
+    def scored_rows(self, rule: Any, task: Task) -> ComparedRows:
         """Score samples by the rule that predicts."""
         rule = rule.for_rows(task.fit_params)
         (named, score), truth = rule.scored(task.X), task.user_labels.decode(task.codes)
@@ -677,7 +675,7 @@ class BinaryResult(ScoreResult):
                 "search in memory with csf.CostSearch, or give csf.tune_threshold labels and scores of held-out rows"
             )
         if (score := self.row.score) is None:
-            raise no_scores_to_compare()
+            raise no_scores("for wrong_at_most to compare rows by")
         return self.store, score
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from csf._common.sklearn import named_models
 from csf._common.typing import Array, Estimator, IntArray, Label, Params
-from csf._common.validation import check_fraction, check_labels, check_weights, floats
+from csf._common.validation import check_labels, check_weights, floats
 from csf.data.folds import Fold, pooled
 from csf.data.labels import learnt_classes, read_classes, refuse_weightless
 from csf.data.responses import PROBABILITIES_FIRST, method_once_fitted
@@ -47,11 +47,10 @@ from csf.thresholding.alerts import (
     ComparedRows,
     WrongAlerts,
     largest_of,
-    limits_on_alerts,
-    no_scores_to_compare,
+    no_scores,
     sureness_of,
 )
-from csf.thresholding.batch import places_limited
+from csf.thresholding.batch import shares_limited
 from csf.thresholding.certificates import STRICTER, Decisions
 from csf.thresholding.class_answers import ClassAnswers, ClassCandidates, ClassReviews, LabelledRows
 from csf.thresholding.class_choice import ARGMAX, TUNED, MulticlassChoice, MulticlassStore
@@ -290,8 +289,7 @@ class MulticlassResult(AnsweredResult):
         store, row = self.store, self.store[self.candidate.key]
         if row.score is None:
             return None
-        # Repeated folds say the same sample again. Members of a group are samples of their own.
-        entries = slice(None) if store.has_groups else np.unique(store.samples, return_index=True)[1]
+        entries = store.first_entries
         shares = np.bincount(store.truth, store.weights_in(store.copies), store.n_classes)
         return shares / shares.sum(), store.truth[entries], store.probabilities(row.score, row.costs)[entries]
 
@@ -333,7 +331,7 @@ class MulticlassResult(AnsweredResult):
     def held_out_rows(self) -> ComparedRows:
         """Collect the scores and probabilities of the held-out rows."""
         if self.store[self.candidate.key].score is None:
-            raise no_scores_to_compare()
+            raise no_scores("for wrong_at_most to compare rows by")
         return ComparedRows(self._held_out_rows().rows, self.store.truth, self.store)
 
     def scored_rows(self, rule: MulticlassRule, task: Task) -> ComparedRows:
@@ -349,25 +347,20 @@ class MulticlassResult(AnsweredResult):
 
     def alert_limits(self, wrong_at_most: object, names: list[Label], bands: Any = None) -> dict[int, AlertLimit]:
         """Read limits on wrong alerts by class."""
-        shares = places_limited(wrong_at_most, names, "class", "wrong_at_most", 0.2)
+        shares = shares_limited(wrong_at_most, names, "class", "wrong_at_most", example=0.2)
         if len(shares) == len(names):
             raise ValueError(
                 f"wrong_at_most={wrong_at_most!r} limits all classes; leave one without a limit, for the other rows"
             )
-        return limits_on_alerts(shares, lambda code: self.wrong_alerts(code, bands, list(shares)), names)
+        return {code: AlertLimit(self.wrong_alerts(code, bands, list(shares)), share) for code, share in shares.items()}
 
-    def capacity_limits(self, at_most: Any, names: list[Label]) -> dict[int, float]:
+    def capacity_limits(self, at_most: object, names: list[Label]) -> dict[int, float]:
         """Read shares of the rows by class."""
-        shares = places_limited(at_most, names)
-        for name, share in at_most.items():
-            check_fraction(share, f"at_most of {name!r}")
+        shares = shares_limited(at_most, names, example=50)
         if len(shares) == len(names) and sum(shares.values()) < 1.0:
             raise ValueError(f"at_most={at_most!r} limits all classes to less than all rows; leave one without a limit")
         if self.store[self.candidate.key].score is None:
-            raise ValueError(
-                "threshold=None keeps the base's own predictions, so there is no score to rank rows by; use "
-                "threshold='stable'"
-            )
+            raise no_scores("to rank rows by")
         return shares
 
     def stricter(self) -> list[MulticlassResult]:

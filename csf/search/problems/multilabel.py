@@ -16,8 +16,8 @@ from sklearn.multioutput import ClassifierChain, MultiOutputClassifier
 from sklearn.utils import check_random_state
 
 from csf._common.sklearn import clone, is_pairwise, last_step
-from csf._common.typing import IntArray, Label, Params, PathLike
-from csf._common.validation import check_fraction, check_weights, floats
+from csf._common.typing import IntArray, Keywords, Label, Params, PathLike
+from csf._common.validation import check_weights, floats
 from csf.data.costs import assembled
 from csf.data.folds import Task, enough_splits, read_groups, resolve_splits
 from csf.data.labels import LabelMatrix, Labels, label_strata, read_codes
@@ -40,7 +40,7 @@ from csf.search.plan import Plan
 from csf.search.planning import plan_in_memory, run_search, split_for_test, training_sample
 from csf.search.problems.base import record_of
 from csf.search.problems.binary import THRESHOLD, BinaryProblem, BinaryResult, conclude
-from csf.search.problems.results import SearchRecord, held_out_units
+from csf.search.problems.results import AnsweredResult, SearchRecord, held_out_units
 from csf.search.selection import N_DRAWS, averaged_cut
 from csf.search.supports import LABELS, SAMPLE_MEANS, SHARED_THRESHOLD, Supports
 from csf.strategies import Ladder
@@ -50,11 +50,10 @@ from csf.thresholding.alerts import (
     AlertLimits,
     ComparedRows,
     WrongAlerts,
-    limits_on_alerts,
     of_positive,
 )
 from csf.thresholding.base import DecisionRule
-from csf.thresholding.batch import places_limited
+from csf.thresholding.batch import places_limited, shares_limited
 from csf.thresholding.capacity import LabelReviews, NamedCapacities
 from csf.thresholding.curve import ValuedCurve, sweep
 from csf.thresholding.evaluation import Evaluation
@@ -252,7 +251,7 @@ class LabelsResult(BinaryResult):
 
     def with_training(self, rule: MultilabelRule, some: Task) -> Self:
         """Keep some of the training samples, for limits on wrong alerts."""
-        return replace(self, trained=self.scored_rows(rule, some)) if self.has_scores else self
+        return AnsweredResult.with_training(self, rule, some)
 
     def alerts_among(self, known: ComparedRows, label: int, bands: Any = None) -> WrongAlerts:
         """Collect the scores of rows without a label."""
@@ -260,13 +259,12 @@ class LabelsResult(BinaryResult):
 
     def alert_limits(self, wrong_at_most: object, names: list[Label], bands: Any = None) -> dict[int, AlertLimit]:
         """Read limits on wrong alerts by label."""
-        shares = places_limited(wrong_at_most, names, "label", "wrong_at_most", 0.2)
-        return limits_on_alerts(shares, self.wrong_alerts, names)
+        shares = shares_limited(wrong_at_most, names, "label", "wrong_at_most", example=0.2)
+        return {label: AlertLimit(self.wrong_alerts(label), share) for label, share in shares.items()}
 
-    def capacity_limits(self, at_most: Any, names: list[Label]) -> dict[int, float]:
+    def capacity_limits(self, at_most: object, names: list[Label]) -> dict[int, float]:
         """Read shares of the samples that get some labels, by the places of these."""
-        limits = places_limited(at_most, names, "label", example=0.05)
-        return {place: check_fraction(share, "at_most") for place, share in limits.items()}
+        return shares_limited(at_most, names, "label")
 
     def evaluation(self, seed: int, review: Review | None = None) -> Evaluation:
         """Return what evaluates the answers by the winner's score, within limits by label or with reviews."""
@@ -470,7 +468,7 @@ class LabelSearch:
     def _together(self, deadline: Deadline | None) -> tuple[BinaryResult, MultilabelRule | None, float]:
         search, labels, config = self.search, self.labels, self.config
         task, problem = self.task, AllLabels(self.task.user_labels)
-        changes: Any = {"constraint": self.demands[0]}
+        changes: Keywords = {"constraint": self.demands[0]}
         if self.aim.empty is not None:
             # A mean over rows has no costs that aim at a level of it: those of all trainings are equal.
             changes["strategy"] = Ladder(1)
@@ -594,7 +592,7 @@ class MeanResult:
         """Assess three answers to each label."""
         return [search.review_ for search in self.searches]
 
-    def capacity(self, at_most: Any, names: list[Label], assess: Callable[[], Assessment]) -> NamedCapacities:
+    def capacity(self, at_most: object, names: list[Label], assess: Callable[[], Assessment]) -> NamedCapacities:
         """Assess limits on the shares of rows with some labels; the interval takes all errors to go together."""
         limits = places_limited(at_most, names, "label")
         limited = {label: self.searches[label].at_capacity(share) for label, share in limits.items()}
@@ -613,8 +611,9 @@ class MeanResult:
 
     def alert_limits(self, wrong_at_most: object, names: list[Label], bands: Any = None) -> dict[int, AlertLimit]:
         """Read limits on wrong alerts by label."""
-        shares = places_limited(wrong_at_most, names, "label", "wrong_at_most", 0.2)
-        return limits_on_alerts(shares, lambda label: self.searches[label].result_.wrong_alerts(1), names)
+        shares = shares_limited(wrong_at_most, names, "label", "wrong_at_most", example=0.2)
+        known = [search.result_ for search in self.searches]
+        return {label: AlertLimit(known[label].wrong_alerts(1), share) for label, share in shares.items()}
 
     def assess(self) -> Assessment:
         """Assess the mean over labels."""

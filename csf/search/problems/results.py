@@ -14,7 +14,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from csf._common.messages import warn
-from csf._common.typing import Array, IntArray, Label, Params
+from csf._common.typing import Array, IntArray, Keywords, Label, Params
 from csf.evaluate import EntryStore, TrialKey, seed_of
 from csf.metrics import get_constraint, get_metric
 from csf.metrics.base import rank
@@ -117,7 +117,7 @@ class SearchRecord:
     stop_reason: str
 
     @property
-    def shared(self) -> dict[str, Any]:
+    def shared(self) -> Keywords:
         """Fields of the record, for the result."""
         return {part.name: getattr(self, part.name) for part in fields(SearchRecord)}
 
@@ -371,18 +371,18 @@ class AnsweredResult(SearchResult):
     # ------------------------------------------------------------ capacity
 
     @abstractmethod
-    def capacity_limits(self, at_most: Any, names: list[Label]) -> dict[int, float]:
+    def capacity_limits(self, at_most: object, names: list[Label]) -> dict[int, float]:
         """Read shares of the rows by answer; of two classes ``names`` has the positive one last."""
 
     def capacity(
-        self, at_most: Any, names: list[Label], assess: Callable[[], Assessment]
+        self, at_most: object, names: list[Label], assess: Callable[[], Assessment]
     ) -> Capacity | NamedCapacities:
         """Assess answers of which some go to no more than a share of the rows; ``assess`` those without limits."""
         return self.within_limits(at_most, self.capacity_limits(at_most, names), self.evaluation, assess)
 
     @staticmethod
     def within_limits(
-        at_most: Any,
+        at_most: object,
         limits: Mapping[int, float],
         evaluation_by: Callable[[int], Evaluation],
         assess: Callable[[], Assessment],

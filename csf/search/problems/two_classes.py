@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -17,7 +17,7 @@ from csf.search.problems.base import FittedBase, Problem
 from csf.search.problems.results import AnsweredResult
 from csf.search.training import FoldResult
 from csf.thresholding.alerts import AlertLimit
-from csf.thresholding.batch import places_limited
+from csf.thresholding.batch import limit_of_positives
 from csf.thresholding.capacity import LabelledScores, answer_codes
 from csf.thresholding.certificates import Decisions
 
@@ -166,20 +166,9 @@ class TwoClassResult(AnsweredResult):
 
     def alert_limits(self, wrong_at_most: object, names: list[Label], bands: Any = None) -> dict[int, AlertLimit]:
         """Read a limit on wrong alerts; ``names`` has the positive class last."""
-        share = wrong_at_most
-        if isinstance(wrong_at_most, Mapping):
-            if list(places_limited(wrong_at_most, names, option="wrong_at_most")) != [1]:
-                raise ValueError(
-                    f"wrong_at_most limits the positive class {names[1]} alone, by a number such as 0.2, got "
-                    f"{wrong_at_most!r}"
-                )
-            share = next(iter(wrong_at_most.values()))
+        share = limit_of_positives(wrong_at_most, names, "wrong_at_most", example=0.2)
         return {1: AlertLimit(self.wrong_alerts(1, bands), check_fraction(share, "wrong_at_most"))}
 
-    def capacity_limits(self, at_most: Any, names: list[Label]) -> dict[int, float]:
+    def capacity_limits(self, at_most: object, names: list[Label]) -> dict[int, float]:
         """Read a share of the rows; ``names`` has the positive class last."""
-        if isinstance(at_most, Mapping):
-            if list(places_limited(at_most, names)) != [1]:
-                raise ValueError(f"at_most limits the positive class {names[1]!r} alone, got {at_most!r}")
-            (at_most,) = at_most.values()
-        return {1: check_fraction(at_most, "at_most")}
+        return {1: check_fraction(limit_of_positives(at_most, names), "at_most")}
