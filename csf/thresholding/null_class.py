@@ -106,7 +106,7 @@ def _values(metric: Metric, tables: Array) -> Array:
     return values_of_tables(metric, merged_lost(answers))
 
 
-def class_limits(at_most: Mapping[Label, float], names: Sequence[Label]) -> dict[int, float]:
+def class_limits(at_most: object, names: Sequence[Label]) -> dict[int, float]:
     """Read limits on single classes by code; ``names`` are those of all codes, that of the null class first."""
     if 0 in places_limited(at_most, names):
         raise ValueError(

@@ -543,8 +543,10 @@ class BinaryResult(ScoreResult):
         self, at_most: object, names: list[Label], assess: Callable[[], Assessment]
     ) -> Capacity | NamedCapacities:
         """Assess answers of which some go to no more than a share of the rows, beside a null class also by class."""
-        together = not isinstance(at_most, Mapping) or list(at_most) == names[1:]
-        if len(self.classes) <= 2 or (together and names[1] not in self.classes):
+        if len(self.classes) <= 2 or not isinstance(at_most, Mapping):
+            return super().capacity(at_most, names, assess)
+        # The name of all of them together may be that of a class, which comes first.
+        if list(at_most) == names[1:] and names[1] not in self.classes:
             return super().capacity(at_most, names, assess)
         limits = class_limits(at_most, self.classes)
         _, gaps = self.held_out_answers, self.row.class_gaps

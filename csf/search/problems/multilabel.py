@@ -40,7 +40,7 @@ from csf.search.plan import Plan
 from csf.search.planning import plan_in_memory, run_search, split_for_test, training_sample
 from csf.search.problems.base import record_of
 from csf.search.problems.binary import THRESHOLD, BinaryProblem, BinaryResult, conclude
-from csf.search.problems.results import AnsweredResult, SearchRecord, held_out_units
+from csf.search.problems.results import SearchRecord, held_out_units
 from csf.search.selection import N_DRAWS, averaged_cut
 from csf.search.supports import LABELS, SAMPLE_MEANS, SHARED_THRESHOLD, Supports
 from csf.strategies import Ladder
@@ -251,7 +251,7 @@ class LabelsResult(BinaryResult):
 
     def with_training(self, rule: MultilabelRule, some: Task) -> Self:
         """Keep some of the training samples, for limits on wrong alerts."""
-        return AnsweredResult.with_training(self, rule, some)
+        return replace(self, trained=self.scored_rows(rule, some)) if self.has_scores else self
 
     def alerts_among(self, known: ComparedRows, label: int, bands: Any = None) -> WrongAlerts:
         """Collect the scores of rows without a label."""

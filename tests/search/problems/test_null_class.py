@@ -277,8 +277,10 @@ def test_all_other_classes_together_have_a_name(search):
     assert (named.value, named.captured) == (plain.value, {"not none": plain.captured})
     # A class of that name comes first, as where rows are predicted.
     renamed = np.where(Y == "tree", "not none", Y)
-    own = CostSearch(LogisticRegression(), **QUICK).fit(X, renamed).at_capacity({"not none": 0.05})
-    assert own.value == pytest.approx(search.at_capacity({"tree": 0.05}).value, abs=1e-9)
+    own = CostSearch(LogisticRegression(), **QUICK).fit(X, renamed)
+    value = search.at_capacity({"tree": 0.05}).value
+    assert own.at_capacity({"not none": 0.05}).value == pytest.approx(value, abs=1e-9)
+    assert own.at_capacity(0.05).value == pytest.approx(plain.value, abs=1e-9)
 
 
 def test_scores_that_do_not_tell_classes_apart_are_refused_with_the_way_out():
