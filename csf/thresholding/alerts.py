@@ -318,7 +318,7 @@ def sureness_of(proba: Array, place: int, answers: IntArray) -> Array:
     return np.where(answers == place, proba[:, place], -np.inf)
 
 
-def allowed_alerts(limits: AlertLimits, proba: Array, answers: IntArray, at_most: Mapping[int, Any]) -> BoolArray:
+def allowed_alerts(limits: AlertLimits, proba: Array, answers: IntArray, at_most: Mapping[int, int]) -> BoolArray:
     """Mark the answers that limits on wrong alerts leave open, of shape (n_rows, n_classes).
 
     A class with a limit is open to rows that pass, among those with it in ``answers``; ``at_most`` has the largest

@@ -249,6 +249,8 @@ class Trainer(ABC):
         -------
         Response
             The model's decision, scores where they are wanted, and the predicted class as a code of the fold's targets.
+            Of several classes beside a null class the response to the test part has `csf.data.responses.class_gaps`
+            too, without which single classes have no `at_capacity`.
             Where no class is the null class (`Fold.n_alike`), the decision is codes, and scores are those of all
             classes: probabilities, if the base has them.
         """
