@@ -141,6 +141,7 @@ KINDS = {
     "segments level": Kind(
         BAYES, "f1", FRAME.assign(kind=(NOISE > 0).astype(int)), Y, {"constraint": "precision >= 0.6 in each kind"}
     ),
+    "segments costs": Kind(BAYES, COSTS, FRAME, Y, {"constraint": "recall gap <= 0.1 by sex"}, fit={"by": SEX}),
     "segments tree": Kind(TREE, "accuracy", X, Y, {"constraint": "selection_rate gap <= 0.05 by s"}, fit={"by": SEX}),
 }
 
@@ -197,13 +198,13 @@ FEATURES = {
 # Kinds beside the main ones, with the features whose decisions are most their own.
 MORE = ("two Bayes", "two tree", "two words", "two gmean", "two incomplete", "rows Bayes", "rows tree", "rows beside")
 MORE += ("rows prefit", "classes Bayes", "classes tree", "classes prefit", "null class Bayes", "labels Bayes")
-MORE += ("labels tree", "labels samples", "segments level", "segments tree")
+MORE += ("labels tree", "labels samples", "segments level", "segments costs", "segments tree")
 # A function is called for each number of a picture.
 UNDRAWN = (*MORE, "two function")
 # Pages take a second or two to draw: one of each target.
 REPORTED = ("two", "rows", "classes cost matrix", "null class", "labels", "segments gap")
 OF_MORE = ("constraint", "review")
-_SEGMENTS = ("segments gap", "segments level", "segments tree")
+_SEGMENTS = ("segments gap", "segments level", "segments costs", "segments tree")
 # What has no meaning: scikit-learn's own functions do not pass on segments without routing.
 WITHOUT_A_SEARCH = {
     "constraint": _SEGMENTS,

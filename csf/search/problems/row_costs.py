@@ -146,8 +146,8 @@ class RowCostProblem(TwoClasses):
             return problem.constrained(config), codes
         segmented = SegmentConstraint.read(config, labels, X, given, codes)
         demand = demand_on_costs(segmented.demand, segmented.segments)
-        problem = replace(problem, demand=demand, segmented=segmented)
-        return replace(problem, table=problem.table_of(X, given)), codes
+        table = problem.table.in_segments(segmented.codes(X, given))
+        return replace(problem, table=table, demand=demand, segmented=segmented), codes
 
     def constrained(self, config: SearchConfig) -> Self:
         """Return the problem under the constraint of a search on all rows."""
