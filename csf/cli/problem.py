@@ -442,9 +442,9 @@ class CommandProblem:
         text = f"{self.metric.name}{demand} of {options.base}, up to {trials} trials"
         if len(found) > 1:
             steps = [step for each in models for step in steps_of(each.param_grid, each.settings, each.effort)]
-            beyond = sum(step.beyond for step in steps)
-            text += f" of each of {len(found) - beyond} settings"
-            text += f" (and of {beyond} beyond them, as long as an end is best)" if beyond else ""
+            outside = sum(step.outside for step in steps)
+            text += f" of each of {len(found) - outside} settings"
+            text += f" (and of {outside} beyond them, as long as an end is best)" if outside else ""
         return text
 
     def _most_trials(self, strategy, effort):

@@ -76,7 +76,7 @@ class EnginePlan(Plan):
     def steps(self) -> list[RaceStep]:
         """For each setting what has to be known before it is tried: nothing more after a race on a sample."""
         steps = super().steps
-        return [each._replace(before=None, beyond=False) for each in steps] if self.raced else steps
+        return [each._replace(before=None, outside=False) for each in steps] if self.raced else steps
 
     def with_powers(self, problem: Any, more: Sequence[tuple[int, float]], studies: Sequence[History]) -> Self:
         """Add trainings of some settings with rows weighted by powers of what they cost."""
@@ -170,7 +170,7 @@ def plan_on(
         plan = _raced(plan, config, problem)
     if problem.decides_by_score and (plan.entries is None or not races(config)):
         # What a race alone goes on to.
-        plan = plan.only([at for at, step in enumerate(plan.steps) if not step.beyond])
+        plan = plan.only([at for at, step in enumerate(plan.steps) if not step.outside])
     plan = problem.extended(config, plan.with_studies(config, problem))
     if config.is_stable and plan.entries is None:
         warn(

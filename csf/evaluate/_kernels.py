@@ -24,8 +24,8 @@ def _sums_of_few(codes, is_pos, weight, n_cuts, sums):
     n_draws, width = weight.shape[1], n_cuts + 1
     place = (codes + width * is_pos.astype(np.intp))[:, None] * n_draws + np.arange(n_draws)
     # Each sum adds its rows in their order, as the loop does.
-    at = np.bincount(place.ravel(), weight.ravel(), 2 * width * n_draws).reshape(2, width, n_draws)
-    sums[:, :width, :n_draws] = at
+    counted = np.bincount(place.ravel(), weight.ravel(), 2 * width * n_draws).reshape(2, width, n_draws)
+    sums[:, :width, :n_draws] = counted
     np.cumsum(sums[:, :n_cuts, :n_draws], axis=1, out=sums[:, :n_cuts, :n_draws])
 
 
@@ -46,10 +46,10 @@ def _best_of_few(sums, n_cuts, pos, neg, numbers, tie, cuts, values):
 
 
 def _middle_of_few(sums, n_cuts, cuts):
-    at = sums[:, :n_cuts, : cuts.size]
+    at_cuts = sums[:, :n_cuts, : cuts.size]
     # The last threshold before the draw has another sample.
-    last = np.full(at.shape[1:], n_cuts - 1)
-    last[:-1] = np.where((at[:, 1:] != at[:, :-1]).any(axis=0), np.arange(n_cuts - 1)[:, None], n_cuts - 1)
+    last = np.full(at_cuts.shape[1:], n_cuts - 1)
+    last[:-1] = np.where((at_cuts[:, 1:] != at_cuts[:, :-1]).any(axis=0), np.arange(n_cuts - 1)[:, None], n_cuts - 1)
     last = np.minimum.accumulate(last[::-1], axis=0)[::-1]
     cuts[:] = (cuts + last[cuts, np.arange(cuts.size)]) // 2
 
@@ -93,20 +93,20 @@ def candidate_cuts(score, is_pos, copies, every, keep, cuts):
     since = 0  # copies after the last cut
     start, had_pos = 0, False
     while start < n_entries:
-        stop, any_pos, any_neg, found = start, False, False, 0
+        stop, any_pos, any_neg, n_found = start, False, False, 0
         while stop < n_entries and score[stop] == score[start]:
             if is_pos[stop]:
                 any_pos = True
             else:
                 any_neg = True
-            found += copies[stop]
+            n_found += copies[stop]
             stop += 1
         # The cut before this group ends a run of positives if the group has a negative.
         if start > 0 and ((had_pos and any_neg) or since >= every or start == keep):
             cuts[size] = start
             size += 1
             since = 0
-        since += found
+        since += n_found
         had_pos = any_pos
         start = stop
     if n_entries > 0:
@@ -146,7 +146,7 @@ def best_ratios(sums, n_cuts, pos, neg, numbers, tie, cuts, values):
             continue
         total = pos[draw] + neg[draw]
         n0, n_fn, n_fp, d0, d_fn, d_fp = numbers[draw]
-        best, at = -np.inf, 0
+        best, best_cut = -np.inf, 0
         for cut in range(n_cuts):
             fn = max(pos[draw] - sums[1, cut, draw], 0.0) / total
             fp = min(np.float64(sums[0, cut, draw]), neg[draw]) / total
@@ -155,21 +155,21 @@ def best_ratios(sums, n_cuts, pos, neg, numbers, tie, cuts, values):
             if below > _ROUNDING * (abs(d0) + abs(d_fn) * fn + abs(d_fp) * fp):
                 value = (n0 + n_fn * fn + n_fp * fp) / below
             if value > best + tie:
-                best, at = value, cut
-        cuts[draw], values[draw] = at, best
+                best, best_cut = value, cut
+        cuts[draw], values[draw] = best_cut, best
 
 
 @njit(cache=True, few=_middle_of_few)
 def middle_of_ties(sums, n_cuts, cuts):
     """Move each draw's threshold to the middle of those between which the draw has no sample."""
     for draw in range(cuts.shape[0]):
-        at = cuts[draw]
-        last = at
+        cut = cuts[draw]
+        last = cut
         while last + 1 < n_cuts and (
-            sums[0, last + 1, draw] == sums[0, at, draw] and sums[1, last + 1, draw] == sums[1, at, draw]
+            sums[0, last + 1, draw] == sums[0, cut, draw] and sums[1, last + 1, draw] == sums[1, cut, draw]
         ):
             last += 1
-        cuts[draw] = (at + last) // 2
+        cuts[draw] = (cut + last) // 2
 
 
 @njit(cache=True)

@@ -258,10 +258,10 @@ class AssessedMixin(ABC):
             If the classifier is not fitted.
         """
         if "_assessment" not in vars(self):
-            found = self._assess_scores()
-            if found is None:
+            assessment = self._assess_scores()
+            if assessment is None:
                 raise NotFittedError(f"this {type(self).__name__} is not fitted, or was fitted without held-out data")
-            self._assessment = found
+            self._assessment = assessment
         return self._assessment
 
     @property

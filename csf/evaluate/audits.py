@@ -178,7 +178,7 @@ def audit(
     codes = known.encode(answers)
     n_labels = min(check_count(labels, "labels"), codes.size)
     value = _value_of(metric, known)
-    expected = np.stack([np.bincount(codes, each, len(known.classes)) for each in proba.T])
+    expected = np.stack([np.bincount(codes, column, len(known.classes)) for column in proba.T])
     influence = gradients(value, expected.reshape(1, -1))[0].reshape(expected.shape)
     squares = (np.maximum(proba, _LEAST) * influence.T[codes] ** 2).sum(axis=1)
     chance = _chances(np.sqrt(squares), (influence.T[codes] ** 2).max(axis=1), n_labels)
@@ -226,8 +226,8 @@ def labels_needed(constraint: str | Constraint, confidence: float = 0.9, *, expe
             f"labels_needed takes one level of a share, such as precision >= 0.9, recall, f1 or accuracy; got {demand}"
         )
     demand.require_all_rows()
-    places = [float(share.share(each)) for each in (demand.level, demand.level if expected is None else expected)]
-    level, rate = places if demand.side == ">=" else [1.0 - each for each in places]
+    places = [float(share.share(value)) for value in (demand.level, demand.level if expected is None else expected)]
+    level, rate = places if demand.side == ">=" else [1.0 - place for place in places]
     rate = 1.0 if expected is None else rate
     if not level < rate:
         raise ValueError(
@@ -281,7 +281,7 @@ def _probabilities(score: Any, answers: Array, classes: Any, pos_label: Label) -
         ordered = np.unique(names)
         others = ordered[ordered != pos_label] if pos_label is not None else ordered
         known = Labels(ordered, others[0] if others.size == 1 else None)
-        proba = columns[:, [names.index(each) for each in known.by_code.tolist()]]
+        proba = columns[:, [names.index(label) for label in known.by_code.tolist()]]
     if len(proba) != answers.size or not np.isfinite(proba).all():
         raise ValueError(f"score must have a finite number for each of {answers.size} predictions, got {len(proba)}")
     return known, proba

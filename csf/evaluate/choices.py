@@ -44,10 +44,10 @@ def decisions(row: ScoreRow) -> BoolArray:
     """Return the mask of entries predicted positive at the row's threshold, without positives of the wrong class."""
     if row.score is None or row.threshold is None:
         assert row.decided is not None, "a row has scores and a threshold, or decisions"
-        found = row.decided
+        predicted = row.decided
     else:
-        found = row.score >= row.threshold
-    return found if row.lost is None else found & ~row.lost
+        predicted = row.score >= row.threshold
+    return predicted if row.lost is None else predicted & ~row.lost
 
 
 def outcomes(store: ScoreStore, row: ScoreRow) -> Array:
@@ -94,8 +94,8 @@ def standard_error(store: ScoreStore, row: ScoreRow, metric: Metric) -> float:
     0.057
     """
     tables = outcomes(store, row)
-    at, copies = count_distinct(list(tables.T), store.copies)
-    return float(np.sqrt(copies @ influence(metric, tables[at], copies) ** 2))
+    first, copies = count_distinct(list(tables.T), store.copies)
+    return float(np.sqrt(copies @ influence(metric, tables[first], copies) ** 2))
 
 
 def differences(store: ScoreStore, metric: Metric, rows: Sequence[ScoreRow], to: Sequence[int]) -> tuple[Array, Array]:
@@ -122,13 +122,15 @@ def differences(store: ScoreStore, metric: Metric, rows: Sequence[ScoreRow], to:
     moves = [influence(metric, outcomes(store, row), store.copies) for row in rows]
     value = np.array([row.value for row in rows])
     gain = value - value[list(to), None]
-    return gain, np.array([[np.sqrt(store.copies @ (move - moves[at]) ** 2) for move in moves] for at in to])
+    return gain, np.array([[np.sqrt(store.copies @ (move - moves[row]) ** 2) for move in moves] for row in to])
 
 
 def _values(metrics: Sequence[Metric], sums: Array) -> Array:
     """Compute the mean of metrics from the weights of the cells tp, fn, fp and tn of each; 0 where a class has none."""
     cells = sums.reshape(len(sums), -1, 4)[:, :, [3, 2, 1, 0]].reshape(len(sums), -1, 2, 2)
-    return np.mean([np.nan_to_num(values_of_tables(each, cells[:, at])) for at, each in enumerate(metrics)], axis=0)
+    return np.mean(
+        [np.nan_to_num(values_of_tables(metric, cells[:, place])) for place, metric in enumerate(metrics)], axis=0
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,7 +159,7 @@ class JudgedDecisions:
     @classmethod
     def mean(cls, parts: Sequence[JudgedDecisions]) -> JudgedDecisions:
         """Combine the decisions of several problems on the same samples."""
-        metrics, tables = ([each for part in parts for each in getattr(part, name)] for name in ("metrics", "outcomes"))
+        metrics, tables = ([item for part in parts for item in getattr(part, name)] for name in ("metrics", "outcomes"))
         return cls(tuple(metrics), tuple(tables), parts[0].copies)
 
     def errors(self, n_draws: int, random_state: int) -> Array:
@@ -166,8 +168,8 @@ class JudgedDecisions:
         Half a sample of each outcome is taken to have been met besides; see `csf.evaluate.intervals.DrawnSums`.
         """
         tables = self.outcomes[0] if len(self.outcomes) == 1 else np.concatenate(self.outcomes, axis=1)
-        at, copies = count_distinct(list(tables.T), self.copies)
-        tables = tables[at].astype(float)
+        first, copies = count_distinct(list(tables.T), self.copies)
+        tables = tables[first].astype(float)
         cells, n_sums = tables.reshape(len(tables), -1, 2), tables.shape[1]
         besides = np.full(n_sums, _UNMET)
         drawn = DrawnSums.of_tables(
@@ -226,19 +228,23 @@ class Rivals:
     model: IntArray
     margins: tuple[float, ...]
 
-    def take(self, at: IntArray) -> Rivals:
+    def take(self, places: IntArray) -> Rivals:
         """Select some of the rows."""
-        return Rivals(self.kept[at], self.model[at], self.margins)
+        return Rivals(self.kept[places], self.model[places], self.margins)
 
     def best_on_average(self, values: Array) -> int:
         """Choose a row for each model with `best_on_average`, and return the one with the best mean over draws."""
         means = np.nanmean(values, axis=1)
         places = [np.flatnonzero(self.model == model) for model in np.unique(self.model)]
-        best = [at[best_on_average(values[at], self.kept[at], self.margins[self.model[at[0]]])] for at in places]
+        best = [
+            rows[best_on_average(values[rows], self.kept[rows], self.margins[self.model[rows[0]]])] for rows in places
+        ]
         return int(best[int(np.argmax(means[best]))])
 
 
-def averaged(shares: Array, best: Cut, at: Callable[[float], Cut], value: Callable[[Cut], float], error: float) -> Cut:
+def averaged(
+    shares: Array, best: Cut, cut_at: Callable[[float], Cut], value: Callable[[Cut], float], error: float
+) -> Cut:
     """Average the shares of positive predictions at thresholds; return ``best`` where that costs more than an error.
 
     ``at`` gives the threshold of a share. Shares are averaged in log-odds.
@@ -247,16 +253,16 @@ def averaged(shares: Array, best: Cut, at: Callable[[float], Cut], value: Callab
     inner = shares[(shares > 0.0) & (shares < 1.0)]
     if not inner.size:
         return best
-    mean = at(float(expit(logit(np.clip(inner, _EPS, 1.0 - _EPS)).mean())))
+    mean = cut_at(float(expit(logit(np.clip(inner, _EPS, 1.0 - _EPS)).mean())))
     return mean if value(mean) >= value(best) - error else best
 
 
 class ModelMargin(NamedTuple):
-    """Settings of one of several models from ``first`` on, ``margin`` and ``own`` as for `Chooser`."""
+    """Settings of one of several models from ``first`` on, ``margin`` and ``base_setting`` as for `Chooser`."""
 
     first: int
     margin: float
-    own: int | None
+    base_setting: int | None
 
 
 @dataclass(frozen=True)
@@ -267,23 +273,25 @@ class Chooser:
     ----------
     margin : float, default=None
         As for `csf.search.selection.stable_choice`; ``None`` takes the best trial at its best threshold.
-    own : int, default=None
+    base_setting : int, default=None
         Setting whose equal costs the margin is over; ``None`` for any.
     models : tuple of ModelMargin, default=()
         Of several models the margin of each, in the order of their settings.
     """
 
     margin: float | None = None
-    own: int | None = None
+    base_setting: int | None = None
     models: tuple[ModelMargin, ...] = ()
 
     def rivals(self, rows: Sequence[ScoreRow]) -> Rivals:
         """Compare the rows: which ones stay as equal costs, and the model and margin of each."""
-        models = self.models or (ModelMargin(0, self.margin or 0.0, self.own),)
+        models = self.models or (ModelMargin(0, self.margin or 0.0, self.base_setting),)
         setting = np.array([row.key[0] for row in rows], dtype=int)
-        model = np.searchsorted([each.first for each in models], setting, side="right") - 1
-        kept = [row.equal_costs and models[at].own in (None, row.key[0]) for row, at in zip(rows, model)]
-        return Rivals(np.array(kept, dtype=bool), model, tuple(each.margin for each in models))
+        model = np.searchsorted([margin.first for margin in models], setting, side="right") - 1
+        kept = [
+            row.equal_costs and models[number].base_setting in (None, row.key[0]) for row, number in zip(rows, model)
+        ]
+        return Rivals(np.array(kept, dtype=bool), model, tuple(margin.margin for margin in models))
 
 
 # The best trial at its best cut.
@@ -330,29 +338,29 @@ def choose_on_parts(
     ``counts``, of shape (n_units, n_parts), holds the number of samples of each unit in a part; ``seeds`` are those of
     its draws.
     """
-    own = retune(units, rows, metric, counts, middle=True)
+    of_draws = retune(units, rows, metric, counts, middle=True)
     # The mean of cuts that satisfy a constraint on draws need not do so: there the best cut is taken.
     steady = chooser.margin is not None and metric.constraint is None
     n_parts = counts.shape[1]
     places, cuts, tuned_cuts = np.full(n_parts, -1), np.full(n_parts, -1), {}
-    for part in np.flatnonzero(~np.isnan(own.value).all(axis=0)).tolist():
+    for part in np.flatnonzero(~np.isnan(of_draws.value).all(axis=0)).tolist():
         among = np.arange(len(rows))
         if steady:
-            values = own.value[:, part]
+            values = of_draws.value[:, part]
             among, tuned_cuts[part] = _steady(units, rows, metric, rivals, counts[:, part], values, seeds[part])
-        at = among[np.lexsort([-own.value[among, part], own.violation[among, part]])[0]]
-        places[part], cuts[part] = at, own.cuts[at, part]
+        winner = among[np.lexsort([-of_draws.value[among, part], of_draws.violation[among, part]])[0]]
+        places[part], cuts[part] = winner, of_draws.cuts[winner, part]
     left_out, copies = np.zeros((n_parts, 4)), units.copies.astype(counts.dtype)[:, None]
     for row in np.unique(places[places >= 0]).tolist():
         parts = np.flatnonzero(places == row)
         held = _PartWeights.of(units, rows[row], counts[:, parts])
         if steady:
             cuts[parts] = [
-                held.averaged(at, metric, int(cuts[part]), tuned_cuts[part]) for at, part in enumerate(parts)
+                held.averaged(place, metric, int(cuts[part]), tuned_cuts[part]) for place, part in enumerate(parts)
             ]
         whole = _PartWeights.of(units, rows[row], copies)
         # Sums of weights are rounded.
-        left_out[parts] = np.maximum(whole.at(cuts[parts]) - held.at(cuts[parts]), 0.0)
+        left_out[parts] = np.maximum(whole.weights_at(cuts[parts]) - held.weights_at(cuts[parts]), 0.0)
     return Chosen(places, cuts, left_out)
 
 
@@ -379,7 +387,7 @@ def _steady(
     among = _close(value, rivals.kept)
     n_draws = _N_DRAWS if units.copies.sum() <= LARGE else _N_DRAWS_OF_MANY
     draws = bootstrap_counts(counts.astype(np.int64), n_draws, seed)
-    drawn = retune_all(units, [rows[at] for at in among], metric, draws)
+    drawn = retune_all(units, [rows[row] for row in among], metric, draws)
     valid = ~np.isnan(drawn.value).all(axis=0)
     if not valid.any():
         return among, None
@@ -411,7 +419,7 @@ class _PartWeights:
         sums_at(row.codes, units.is_pos, weight, row.thresholds.size, sums)
         return cls(np.minimum(sums[:, :-1], np.stack([neg, pos])[:, None]), neg, pos)
 
-    def at(self, cuts: IntArray) -> Array:
+    def weights_at(self, cuts: IntArray) -> Array:
         """Return the weights of predicted and of all positives and negatives, of each part at its own threshold(s)."""
         fp, tp = self.sums[:, cuts, np.arange(cuts.size) % self.pos.size]
         return np.stack(np.broadcast_arrays(tp, fp, self.pos, self.neg), axis=1)
@@ -421,15 +429,17 @@ class _PartWeights:
         (fp, tp), pos, neg = self.sums[:, :, part], self.pos[part], self.neg[part]
         if tuned_cuts is None or tp.size == 1:
             return best
-        found = (tp + fp) / (tp[-1] + fp[-1])
+        found_share = (tp + fp) / (tp[-1] + fp[-1])
 
         def value(cut: int) -> float:
             return float(metric.value(*shares(pos - tp[cut], fp[cut], pos, neg)[:2], pos=pos / (pos + neg)))
 
-        return averaged(found[tuned_cuts.cuts], best, lambda share: _place(found, share), value, tuned_cuts.error)
+        return averaged(
+            found_share[tuned_cuts.cuts], best, lambda share: _place(found_share, share), value, tuned_cuts.error
+        )
 
 
-def _place(found: Array, share: float) -> int:
+def _place(shares: Array, share: float) -> int:
     """Find the threshold with a share of positive predictions; among thresholds with equal shares, the middle one."""
-    values, first, count = np.unique(found, return_index=True, return_counts=True)
+    values, first, count = np.unique(shares, return_index=True, return_counts=True)
     return int(np.round(np.interp(share, values, first + 0.5 * (count - 1))))

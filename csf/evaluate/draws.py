@@ -84,11 +84,11 @@ class Units:
 
 def units_of(store: ScoreStore, rows: Sequence[CodedRow], n_labels: int | None = None) -> tuple[Units, list[CodedRow]]:
     """Group the samples of some trials into units, and code the units' entries for each trial; see `grouped`."""
-    units, at = grouped(store, [row.codes for row in rows], n_labels)
-    return units, [replace(row, codes=row.codes[at]) for row in rows]
+    units, entries = grouped(store, [row.codes for row in rows], n_labels)
+    return units, [replace(row, codes=row.codes[entries]) for row in rows]
 
 
-def grouped(store: EntryStore[Any], said: Sequence[Array], n_labels: int | None = None) -> tuple[Units, IntArray]:
+def grouped(store: EntryStore[Any], answers: Sequence[Array], n_labels: int | None = None) -> tuple[Units, IntArray]:
     """Group samples that have equal numbers in all arrays (one per entry); return the units and their entries.
 
     Where the entries of a sample are several labels, their order has no meaning: they are sorted by truth and arrays,
@@ -98,30 +98,30 @@ def grouped(store: EntryStore[Any], said: Sequence[Array], n_labels: int | None 
     if store.has_groups:  # hardly two are alike
         return Units(store.truth, importance, store.samples, copies), np.arange(store.truth.size)
     if store.once and importance is None:
-        at, copies = count_distinct([store.truth, *said], copies)
-        return Units(store.truth[at], None, np.arange(at.size, dtype=np.int32), copies), at
+        chosen, copies = count_distinct([store.truth, *answers], copies)
+        return Units(store.truth[chosen], None, np.arange(chosen.size, dtype=np.int32), copies), chosen
     entries = _entries_of_samples(store)
     several = bool((store.truth != store.truth[entries[:, 0]][store.samples]).any())
     if several:
-        entries = _in_order(entries, [~store.truth, *said], n_labels or entries.shape[1])
+        entries = _in_order(entries, [~store.truth, *answers], n_labels or entries.shape[1])
     # A place beyond the last entry stands for none.
     columns = [np.append(store.truth, store.truth.dtype.type(0))[entries[:, 0]]]
-    columns += [np.append(values, values.dtype.type(0))[at] for values in said for at in entries.T]
+    columns += [np.append(values, values.dtype.type(0))[column] for values in answers for column in entries.T]
     columns += [(entries == store.truth.size).sum(axis=1)]
     columns += [] if importance is None else [importance[entries[:, 0]]]
     if several:
-        columns += [np.append(store.truth, False)[at] for at in entries.T[1:]]
+        columns += [np.append(store.truth, False)[column] for column in entries.T[1:]]
     first, copies = count_distinct(columns, copies)
-    at = entries[first]
-    unit, used = np.repeat(np.arange(first.size), at.shape[1]), at.ravel() < store.truth.size
-    at, unit = at.ravel()[used], unit[used]
+    chosen = entries[first]
+    unit, used = np.repeat(np.arange(first.size), chosen.shape[1]), chosen.ravel() < store.truth.size
+    chosen, unit = chosen.ravel()[used], unit[used]
     units = Units(
-        store.truth[at],
-        None if importance is None else importance[at],
+        store.truth[chosen],
+        None if importance is None else importance[chosen],
         unit.astype(np.int32),
         copies,
     )
-    return units, at
+    return units, chosen
 
 
 # So many kinds of rows are counted in a table, and so many rows at once.
@@ -180,15 +180,15 @@ def _counted(columns: Sequence[Array], copies: IntArray | None) -> tuple[IntArra
         if copies is not None:
             used = np.flatnonzero(copies[block])
             kind, number = kind[used], copies[block][used]
-        met = np.bincount(kind, number, n_kinds).astype(np.int64)
-        new = np.flatnonzero((counts == 0) & (met > 0))
+        counted = np.bincount(kind, number, n_kinds).astype(np.int64)
+        new = np.flatnonzero((counts == 0) & (counted > 0))
         if new.size:
-            places, at = np.unique(kind, return_index=True)
-            at = at[np.searchsorted(places, new)]
-            first[new] = start + (at if copies is None else used[at])
-        counts += met
-    at = np.flatnonzero(counts)
-    return first[at], counts[at]
+            places, firsts = np.unique(kind, return_index=True)
+            firsts = firsts[np.searchsorted(places, new)]
+            first[new] = start + (firsts if copies is None else used[firsts])
+        counts += counted
+    firsts = np.flatnonzero(counts)
+    return first[firsts], counts[firsts]
 
 
 def _in_order(entries: IntArray, columns: Sequence[Array], size: int) -> IntArray:
@@ -329,18 +329,18 @@ def judge_left_out(
     first draw.
     """
     partitions = partition_counts(units.kinds, units.copies, _PARTS, random_state)
-    found, done = None, 0
+    left_out, done = None, 0
     for n_partitions in _PARTITIONS:
         counts = np.concatenate(list(islice(partitions, n_partitions - done)), axis=1)
         sums = judge(counts, _PARTS * done)
         sums = sums.reshape(-1, _PARTS, *sums.shape[1:])
-        found = LeftOut(sums if found is None else np.concatenate([found.sums, sums]), value)
+        left_out = LeftOut(sums if left_out is None else np.concatenate([left_out.sums, sums]), value)
         done = n_partitions
         # The error is an estimate too: from a few partitions it may be far too small.
-        if found.monte_carlo_error * (1.0 + 2.0 / np.sqrt(done - 1.0)) <= _ENOUGH:
+        if left_out.monte_carlo_error * (1.0 + 2.0 / np.sqrt(done - 1.0)) <= _ENOUGH:
             break
-    assert found is not None, "there is at least one partition"
-    return found
+    assert left_out is not None, "there is at least one partition"
+    return left_out
 
 
 def _kind(copies: IntArray) -> type[np.unsignedinteger]:
@@ -398,9 +398,9 @@ class CodedRow:
         if row.score is None:
             decided = row.decided
             assert decided is not None, "a row has scores or decisions"
-            found = decided if row.lost is None else decided & ~row.lost
+            predicted = decided if row.lost is None else decided & ~row.lost
             # cut 0 finds what was decided; a second cut, the rest, is none of its choices
-            return cls(np.where(found, 0, 1).astype(np.uint16), np.array([np.nan]))
+            return cls(np.where(predicted, 0, 1).astype(np.uint16), np.array([np.nan]))
         copies = store.copies[store.samples]
         n_copies, counted = int(copies.sum()), copies > 0 if row.lost is None else (copies > 0) & ~row.lost
         order = np.argsort(row.score)[::-1] if counted.all() else _sorted_among(row.score, np.flatnonzero(counted))
@@ -438,7 +438,7 @@ def _thinned(cuts: IntArray, keep: int) -> IntArray:
 
 def _thresholds(ordered: Array, cuts: IntArray, keep: int, threshold: float | None) -> Array:
     """Compute the midpoint of each threshold between its neighbouring scores; keep the row's own one where known."""
-    upper, lower = (ordered[np.clip(at, 0, ordered.size - 1)].astype(np.float64) for at in (cuts - 1, cuts))
+    upper, lower = (ordered[np.clip(place, 0, ordered.size - 1)].astype(np.float64) for place in (cuts - 1, cuts))
     upper, lower = np.where(cuts > 0, upper, np.inf), np.where(cuts < ordered.size, lower, -np.inf)
     result = midpoint(upper, lower)
     result[cuts == ordered.size] = -np.inf
@@ -518,13 +518,15 @@ def retune(store: Entries, rows: list[CodedRow], metric: Metric, counts: Array, 
         block = slice(start, min(start + size, n_draws))
         weight = draw_weights(store, counts[:, block])
         tune = _Tuner(metric, *class_weights(store, weight))
-        for at, row in enumerate(rows):
+        for place, row in enumerate(rows):
             sums_at(row.codes, store.is_pos, weight, row.thresholds.size, sums)
             tune(
-                sums, row.thresholds.size, *(part[at, block] for part in (result.cuts, result.value, result.violation))
+                sums,
+                row.thresholds.size,
+                *(part[place, block] for part in (result.cuts, result.value, result.violation)),
             )
             if middle:
-                middle_of_ties(sums, row.thresholds.size, result.cuts[at, block])
+                middle_of_ties(sums, row.thresholds.size, result.cuts[place, block])
     return result
 
 
@@ -556,9 +558,9 @@ class _Tuner:
         valid = self.valid
         if not valid.size:
             return
-        at = np.ascontiguousarray(sums[:, :n_cuts, valid])
+        at_cuts = np.ascontiguousarray(sums[:, :n_cuts, valid])
         pos, neg = self.pos[valid], self.neg[valid]
-        fn, fp, share = shares(np.maximum(pos - at[1], 0.0), np.minimum(at[0], neg), pos, neg)
+        fn, fp, share = shares(np.maximum(pos - at_cuts[1], 0.0), np.minimum(at_cuts[0], neg), pos, neg)
         values, missing = self._judged(fn, fp, share)
         allowed = missing <= missing.min(axis=0) + TIE
         values = np.where(allowed, values, -np.inf)
@@ -571,21 +573,21 @@ class _Tuner:
         if self.together is None:
             self.together = self._reads_all_at_once(fn, fp, pos)
         if self.together:
-            return self._at(fn, fp, pos)
-        columns = [self._at(fn[:, draw], fp[:, draw], float(pos[draw])) for draw in range(pos.size)]
+            return self._value_and_missing(fn, fp, pos)
+        columns = [self._value_and_missing(fn[:, draw], fp[:, draw], float(pos[draw])) for draw in range(pos.size)]
         values, missing = (np.stack(parts, axis=1) for parts in zip(*columns))
         return values, missing
 
-    def _at(self, fn: Array, fp: Array, pos: Values) -> tuple[Array, Array]:
+    def _value_and_missing(self, fn: Array, fp: Array, pos: Values) -> tuple[Array, Array]:
         value, constraint = self.metric.value(fn, fp, pos=pos), self.metric.constraint
         return value, np.zeros(fn.shape) if constraint is None else constraint.violation(fn, fp, pos=pos)
 
     def _reads_all_at_once(self, fn: Array, fp: Array, pos: Array) -> bool:
         """Check whether the metric accepts several shares of positives at once; a user's metric need not."""
         ends = [0, pos.size - 1]
-        alone = [self._at(fn[:, draw], fp[:, draw], float(pos[draw])) for draw in ends]
+        single = [self._value_and_missing(fn[:, draw], fp[:, draw], float(pos[draw])) for draw in ends]
         try:
-            together = self._at(fn[:, ends], fp[:, ends], pos[ends])
-            return all(np.array_equal(each, np.stack(parts, axis=1)) for each, parts in zip(together, zip(*alone)))
+            together = self._value_and_missing(fn[:, ends], fp[:, ends], pos[ends])
+            return all(np.array_equal(values, np.stack(parts, axis=1)) for values, parts in zip(together, zip(*single)))
         except Exception:
             return False

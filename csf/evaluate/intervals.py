@@ -57,7 +57,7 @@ class DrawnSums:
     besides : ndarray of shape (n_outcomes,)
         How many samples of each outcome are taken to have been met besides, as in Jeffreys' prior: in a plain
         bootstrap outcomes that were not met never occur.
-    met : ndarray of shape (n_outcomes,)
+    counts : ndarray of shape (n_outcomes,)
         How many samples of each outcome there are, if all weighed as those in ``outcomes``.
     n_rows : int, default=0
         Number of true classes, in equal parts of the outcomes; 0 where the outcomes are no such table.
@@ -68,7 +68,7 @@ class DrawnSums:
     copies: IntArray
     outcomes: Any = field(default_factory=lambda: np.zeros((0, 0)))
     besides: Array = field(default_factory=lambda: np.zeros(0))
-    met: Array = field(default_factory=lambda: np.zeros(0))
+    counts: Array = field(default_factory=lambda: np.zeros(0))
     n_rows: int = 0
 
     @classmethod
@@ -88,8 +88,8 @@ class DrawnSums:
         """
         weights = np.repeat(typical_weights(cells, copies), cells.shape[2])
         totals = np.tensordot(copies, cells, 1).ravel()
-        met = np.divide(totals, weights, out=np.zeros(totals.size), where=weights > 0.0)
-        return cls(value, sums, copies, csr_array(diags(weights)) @ outcomes, besides, met, cells.shape[1])
+        counts = np.divide(totals, weights, out=np.zeros(totals.size), where=weights > 0.0)
+        return cls(value, sums, copies, csr_array(diags(weights)) @ outcomes, besides, counts, cells.shape[1])
 
     def bootstrap(self, n_draws: int, random_state: int) -> DrawnErrors:
         """Draw errors and the bias of the value.
@@ -105,15 +105,15 @@ class DrawnSums:
         observed = (self.copies @ self.sums)[None]
         totals = observed + self.besides @ outcomes
         middle, slope = self.value(totals), gradients(self.value, totals)[0]
-        each = np.concatenate([self.sums @ slope, outcomes @ slope])
-        unit = float(np.abs(each).max(initial=0.0))
+        amounts = np.concatenate([self.sums @ slope, outcomes @ slope])
+        unit = float(np.abs(amounts).max(initial=0.0))
         terms = np.concatenate([abs(self.sums) @ np.abs(slope), outcomes @ np.abs(slope)])
         if not unit > _ROUNDED * terms.max(initial=0.0):
             return DrawnErrors(np.zeros(n_draws), 0.0)
-        numbers, squares = np.concatenate([self.copies, self.besides]), (each / unit) ** 2
+        numbers, squares = np.concatenate([self.copies, self.besides]), (amounts / unit) ** 2
         variance = float(numbers @ squares)
         # Few samples tell little of the standard error where they differ in size.
-        fourths = self.copies @ squares[: self.copies.size] ** 2 - self.met @ squares[self.copies.size :] ** 2
+        fourths = self.copies @ squares[: self.copies.size] ** 2 - self.counts @ squares[self.copies.size :] ** 2
         shift = middle - self.value(observed)
         if self.n_rows and fourths > variance**2 / _FEW_UNITS:
             return DrawnErrors(shift + self.on_logits((np.arange(n_draws) + 0.5) / n_draws), 0.0)
@@ -136,9 +136,9 @@ class DrawnSums:
         """Take so many samples of each outcome to have been met besides, of the harmonic mean of the weights."""
         sizes, weight = self.outcomes.sum(axis=1), 1.0 / np.mean(1.0 / self.sums.sum(axis=1))
         factor = np.divide(weight, sizes, out=np.zeros(sizes.size), where=sizes > 0.0)
-        met = np.divide(self.met, factor, out=np.zeros(sizes.size), where=factor > 0.0)
+        counts = np.divide(self.counts, factor, out=np.zeros(sizes.size), where=factor > 0.0)
         outcomes = csr_array(diags(factor)) @ self.outcomes
-        return replace(self, outcomes=outcomes, besides=np.full(sizes.size, number), met=met)
+        return replace(self, outcomes=outcomes, besides=np.full(sizes.size, number), counts=counts)
 
     def on_logits(self, probabilities: Array, *, whole: float = np.inf) -> Array:
         """Compute quantiles of the errors where few units are met, which draws of them cannot show.
@@ -153,9 +153,9 @@ class DrawnSums:
         stands_for = np.maximum(whole * sizes / (self.copies @ sizes), 1.0)
         squares = (self.sums @ slope) ** 2 * (1.0 - 1.0 / stands_for)
         numbers, squares = np.concatenate([self.copies, self.besides]), np.concatenate([squares, gains**2])
-        gains, met = gains.reshape(self.n_rows, -1), self.met.reshape(self.n_rows, -1).sum(axis=1)
+        gains, counts = gains.reshape(self.n_rows, -1), self.counts.reshape(self.n_rows, -1).sum(axis=1)
         first = np.arange(self.n_rows) * gains.shape[1]
-        ends = [met @ self.outcomes[first + best] for best in (gains.argmin(axis=1), gains.argmax(axis=1))]
+        ends = [counts @ self.outcomes[first + best] for best in (gains.argmin(axis=1), gains.argmax(axis=1))]
         (middle,), (low, high) = self.value(totals[None]), self.value(np.stack(ends))
         return on_logits(float(middle), (float(low), float(high)), numbers, squares, probabilities)
 
@@ -188,13 +188,13 @@ def gradients(value: Callable[[Array], Array], sums: Array) -> Array:
     (n, n_sums), steps = sums.shape, _STEP * np.maximum(sums, _STEP * sums.sum(axis=1, keepdims=True))
     slopes, size = np.empty(sums.shape), max(_BLOCK // sums.size, 1)
     for start in range(0, n_sums, size):
-        at = np.arange(start, min(start + size, n_sums))
-        moved = np.tile(sums, (2, at.size, 1, 1))
-        places = np.arange(at.size), slice(None), at
-        moved[0][places] += steps[:, at].T
-        moved[1][places] = np.maximum(moved[1][places] - steps[:, at].T, 0.0)
-        above, below = value(moved.reshape(-1, n_sums)).reshape(2, at.size, n)
-        slopes[:, at] = ((above - below) / (moved[0][places] - moved[1][places])).T
+        columns = np.arange(start, min(start + size, n_sums))
+        shifted = np.tile(sums, (2, columns.size, 1, 1))
+        places = np.arange(columns.size), slice(None), columns
+        shifted[0][places] += steps[:, columns].T
+        shifted[1][places] = np.maximum(shifted[1][places] - steps[:, columns].T, 0.0)
+        above, below = value(shifted.reshape(-1, n_sums)).reshape(2, columns.size, n)
+        slopes[:, columns] = ((above - below) / (shifted[0][places] - shifted[1][places])).T
     return slopes
 
 
@@ -209,5 +209,5 @@ def typical_weights(cells: Array, copies: IntArray) -> Array:
     weights = np.divide(squares, sizes, out=np.zeros(sizes.size), where=sizes > 0.0)
     part = np.divide(totals, sizes[:, None], out=np.zeros(totals.shape), where=sizes[:, None] > 0.0)
     spread = copies @ ((cells - part * whole[:, :, None]) ** 2).sum(axis=2)
-    alone = (totals * (1.0 - part)).sum(axis=1)
-    return np.divide(spread, alone, out=weights, where=alone > 1e-12 * sizes)
+    within = (totals * (1.0 - part)).sum(axis=1)
+    return np.divide(spread, within, out=weights, where=within > 1e-12 * sizes)

@@ -54,31 +54,31 @@ class LabelledSamples:
         """Value of each row where no label is predicted, see `LabelMetric.empty`."""
         return np.where(self.is_pos.reshape(-1, self.n_labels).any(axis=1), 0.0, self.metric.empty or 0.0)
 
-    def values(self, found: BoolArray) -> Array:
+    def values(self, predicted: BoolArray) -> Array:
         """Compute the value of each row where the given labels are predicted."""
-        gains = self.gains(np.flatnonzero(found))
+        gains = self.gains(np.flatnonzero(predicted))
         return self.empty + gains.reshape(-1, self.n_labels).sum(axis=1)
 
     def cumulated(self, score: Array, weight: Array | None) -> tuple[Array, Array]:
         """Return scores from the largest on, and the mean value where none, the first one, the first two are found."""
-        each = np.ones(score.size) if weight is None else weight
+        weights = np.ones(score.size) if weight is None else weight
         order = np.argsort(-score, kind="stable")
-        order = order[each[order] > 0.0]
-        nothing = self.empty @ each[:: self.n_labels]
-        values = np.append(nothing, nothing + np.cumsum((self.gains(order) * each)[order]))
-        return score[order], values / (each.sum() / self.n_labels)
+        order = order[weights[order] > 0.0]
+        nothing = self.empty @ weights[:: self.n_labels]
+        values = np.append(nothing, nothing + np.cumsum((self.gains(order) * weights)[order]))
+        return score[order], values / (weights.sum() / self.n_labels)
 
     def best_cut(self, score: Array, weight: Array | None) -> tuple[float, float]:
         """Find the threshold with the largest mean value, the highest among equals, and that value."""
         ordered, values = self.cumulated(score, weight)
         ends = np.append(ordered[1:] != ordered[:-1], True)
         allowed = np.append(ordered[0] < np.inf, ends)
-        at = int(np.argmax(allowed & (values >= values[allowed].max() - _SAME)))
-        upper = ordered[at - 1] if at else np.inf
-        lower = ordered[at] if at < ordered.size else -np.inf
-        inner = 0 < at < ordered.size
-        cut = midpoint(upper, lower) if inner else -np.inf if at else np.inf
-        return float(cut), float(values[at])
+        best = int(np.argmax(allowed & (values >= values[allowed].max() - _SAME)))
+        upper = ordered[best - 1] if best else np.inf
+        lower = ordered[best] if best < ordered.size else -np.inf
+        inner = 0 < best < ordered.size
+        cut = midpoint(upper, lower) if inner else -np.inf if best else np.inf
+        return float(cut), float(values[best])
 
 
 class SampleDraws(Choice[TrialKey]):
@@ -105,9 +105,9 @@ class SampleDraws(Choice[TrialKey]):
         self.n_draws, self.random_state = n_draws, random_state
         self._units, self.coded = self._units_of(store, [CodedRow.of(row, store) for row in self.rows], n_labels)
         truth = LabelledSamples(self.units.is_pos, n_labels, metric)
-        each = np.ones(truth.is_pos.size) if self.units.weight is None else self.units.weight
-        self.gains = [truth.gains(np.argsort(row.codes, kind="stable")) * each for row in self.coded]
-        unit, weight = self.units.samples[::n_labels], each[::n_labels]
+        weights = np.ones(truth.is_pos.size) if self.units.weight is None else self.units.weight
+        self.gains = [truth.gains(np.argsort(row.codes, kind="stable")) * weights for row in self.coded]
+        unit, weight = self.units.samples[::n_labels], weights[::n_labels]
         n_units = self.units.copies.size
         self.weight = np.bincount(unit, weight, minlength=n_units)
         self.empty = np.bincount(unit, weight * truth.empty, minlength=n_units)
@@ -126,19 +126,19 @@ class SampleDraws(Choice[TrialKey]):
         """Return the place of a trial."""
         return [row.key for row in self.rows].index(key)
 
-    def sums(self, at: int, counts: Array) -> Array:
+    def sums(self, label_row: int, counts: Array) -> Array:
         """Compute the weighted sum of the values at each threshold of a trial, of shape (n_cuts, n_draws)."""
-        row = self.coded[at]
+        row = self.coded[label_row]
         sums = np.zeros((row.thresholds.size + 1, counts.shape[1]))
-        add_gains(row.codes, self.gains[at], self.units.samples, np.ascontiguousarray(counts), sums)
+        add_gains(row.codes, self.gains[label_row], self.units.samples, np.ascontiguousarray(counts), sums)
         return self.empty @ counts + np.cumsum(sums[:-1], axis=0)
 
-    def tuned(self, at: int, counts: Array) -> tuple[IntArray, Array]:
+    def tuned(self, row: int, counts: Array) -> tuple[IntArray, Array]:
         """Tune the threshold of a trial on each draw; return it with its value, the middle one among equals."""
-        values = self.sums(at, counts) / (self.weight @ counts)
-        near = values >= values.max(axis=0) - _SAME
-        first, places = near.argmax(axis=0), np.arange(len(values))[:, None]
-        last = np.where(~near & (places > first), places, len(values)).min(axis=0) - 1
+        values = self.sums(row, counts) / (self.weight @ counts)
+        tied = values >= values.max(axis=0) - _SAME
+        first, places = tied.argmax(axis=0), np.arange(len(values))[:, None]
+        last = np.where(~tied & (places > first), places, len(values)).min(axis=0) - 1
         return (first + last) // 2, values.max(axis=0)
 
     @cached_property
@@ -149,22 +149,24 @@ class SampleDraws(Choice[TrialKey]):
     @cached_property
     def retuned(self) -> list[tuple[IntArray, Array]]:
         """Best threshold and value of each trial on each bootstrap draw."""
-        return [self.tuned(at, self.counts) for at in range(len(self.rows))]
+        return [self.tuned(row, self.counts) for row in range(len(self.rows))]
 
-    def thresholds(self, at: int) -> Array:
+    def thresholds(self, row: int) -> Array:
         """Tune the threshold of a trial again on each bootstrap draw."""
-        return self.coded[at].thresholds[self.retuned[at][0]]
+        return self.coded[row].thresholds[self.retuned[row][0]]
 
     def errors(self, winner: TrialKey) -> Array:
         """Compute the bootstrap errors of the value of a trial at its own threshold."""
-        at = self.place(winner)
-        row = self.coded[at]
-        own = np.flatnonzero(row.thresholds == self.rows[at].threshold)
-        cut = int(own[0]) if own.size else 0
+        place = self.place(winner)
+        row = self.coded[place]
+        chosen = np.flatnonzero(row.thresholds == self.rows[place].threshold)
+        cut = int(chosen[0]) if chosen.size else 0
         sums = self.empty + np.bincount(
-            self.units.samples, np.where(row.codes <= cut, self.gains[at], 0.0), minlength=self.empty.size
+            self.units.samples, np.where(row.codes <= cut, self.gains[place], 0.0), minlength=self.empty.size
         )
-        drawn = DrawnSums(lambda each: each[:, 0] / each[:, 1], np.column_stack([sums, self.weight]), self.units.copies)
+        drawn = DrawnSums(
+            lambda totals: totals[:, 0] / totals[:, 1], np.column_stack([sums, self.weight]), self.units.copies
+        )
         return drawn.bootstrap(self.n_draws, self.random_state).errors
 
     def threshold_interval(self, winner: TrialKey) -> tuple[float, float]:
@@ -178,11 +180,11 @@ class SampleDraws(Choice[TrialKey]):
     def judge(self, counts: Array, first: int) -> Array:
         """Sum the values and the weights of the rows outside each part, at the threshold that is best inside."""
         left_out = self.units.copies[:, None] - counts.astype(np.int64)
-        found = [self.tuned(at, counts) for at in range(len(self.rows))]
-        winners, sums = np.array([values for _, values in found]).argmax(axis=0), np.zeros(counts.shape[1])
-        for at in np.unique(winners):
-            draws = np.flatnonzero(winners == at)
-            sums[draws] = self.sums(at, left_out[:, draws])[found[at][0][draws], np.arange(draws.size)]
+        tuned = [self.tuned(row, counts) for row in range(len(self.rows))]
+        winners, sums = np.array([values for _, values in tuned]).argmax(axis=0), np.zeros(counts.shape[1])
+        for row in np.unique(winners):
+            draws = np.flatnonzero(winners == row)
+            sums[draws] = self.sums(row, left_out[:, draws])[tuned[row][0][draws], np.arange(draws.size)]
         return np.column_stack([sums, self.weight @ left_out])
 
 

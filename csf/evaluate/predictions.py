@@ -220,9 +220,9 @@ class Predictions:
                 return top / bottom
             if not isinstance(metric, ConfusionMetric):
                 return values_of_tables(metric, tables)
-            counted = [tables[:, at][:, keep][:, :, keep] for at, keep in enumerate(used)]
-            parts = [each / each.sum(axis=(1, 2), keepdims=True) for each in counted]
-            return np.stack([np.asarray(metric.value(each)) for each in parts], axis=1)
+            counted = [tables[:, place][:, keep][:, :, keep] for place, keep in enumerate(used)]
+            parts = [table / table.sum(axis=(1, 2), keepdims=True) for table in counted]
+            return np.stack([np.asarray(metric.value(table)) for table in parts], axis=1)
 
         columns = [codes[:, None] for codes in (truth, *answers)]
         read = cls._of_tables(values, known.size, *columns, share=share_of(metric), **rows)
@@ -230,7 +230,7 @@ class Predictions:
             # Samples of the other class could be met, and then weigh as much: precision of positives alone is not sure.
             outcomes = _outcomes((len(answers), 2, 2)) * read.drawn.outcomes.max()
             right = np.where(known, 1.0, _RARE)[:, None] * np.eye(2)
-            ends = np.stack([np.tile(each.ravel(), len(answers)) for each in (right, right[:, ::-1])])
+            ends = np.stack([np.tile(outcome.ravel(), len(answers)) for outcome in (right, right[:, ::-1])])
             read = replace(read, drawn=replace(read.drawn, outcomes=outcomes), ends=ends)
         return replace(
             read, extremes=tuple(cls.of_classes(end, known, truth, *answers, **rows) for end in _extremes_of(metric))
@@ -247,7 +247,7 @@ class Predictions:
         extremes = np.array(list(product((0.0, 1.0), repeat=len(answers))))
         scores = np.column_stack([metric.of_samples(truth, predicted) for predicted in answers])
         ends = np.ones((truth.shape[0], 1)), np.zeros((truth.shape[0], 1))
-        ends = [np.repeat(each, len(answers), axis=1) for each in ends]
+        ends = [np.repeat(end, len(answers), axis=1) for end in ends]
         return cls._of_sums(lambda sums: sums[:, :-1] / sums[:, -1:], scores, ends, extremes, **rows)
 
     @classmethod
@@ -255,31 +255,31 @@ class Predictions:
         """Create predictions from the costs of both answers to each row, and each method's mask of positive answers."""
 
         def values(sums: Array) -> Array:
-            *each, negative, positive, n_rows = sums.T
-            return np.column_stack([costs.value(one, negative, positive, n_rows) for one in each])
+            *amounts, negative, positive, n_rows = sums.T
+            return np.column_stack([costs.value(one, negative, positive, n_rows) for one in amounts])
 
         right, wrong = np.minimum(negative, positive), np.maximum(negative, positive)
         paid = [np.where(answer, positive, negative) for answer in answers]
         every = [
-            np.column_stack([*each, negative, positive])
-            for each in (paid, [right] * len(answers), [wrong] * len(answers))
+            np.column_stack([*columns, negative, positive])
+            for columns in (paid, [right] * len(answers), [wrong] * len(answers))
         ]
         return cls._of_sums(values, every[0], every[1:], np.zeros((0, every[0].shape[1])), **rows)
 
     @classmethod
     def _of_sums(cls, values, numbers, ends, extremes, weight=None, groups=None) -> Self:
         """Create predictions from the numbers that each sample adds, also at the ends, and those of extreme samples."""
-        units, at = _units(list(numbers.T), weight, groups)
-        columns, *ends = (np.column_stack([each[at], np.ones(at.size)]) for each in (numbers, *ends))
-        place = np.tile(np.arange(columns.shape[1]), (at.size, 1))
-        sums, *ends = (_sums(units, place, columns.shape[1], each) for each in (columns, *ends))
+        units, first = _units(list(numbers.T), weight, groups)
+        columns, *ends = (np.column_stack([values[first], np.ones(first.size)]) for values in (numbers, *ends))
+        place = np.tile(np.arange(columns.shape[1]), (first.size, 1))
+        sums, *ends = (_sums(units, place, columns.shape[1], values) for values in (columns, *ends))
         sizes = sums[:, [-1]].toarray()[:, 0]
         typical = (units.copies @ sizes**2) / (units.copies @ sizes)
         outcomes = typical * np.column_stack([extremes, np.ones(len(extremes))])
         besides = np.ones(len(extremes)) / max(len(extremes), 1)
         return cls(
             DrawnSums(values, sums, units.copies, outcomes, besides, 0.0 * besides),
-            np.stack([units.copies @ each for each in ends]),
+            np.stack([units.copies @ end for end in ends]),
         )
 
     @classmethod
@@ -290,19 +290,19 @@ class Predictions:
         units, used = _units([column for codes in (truth, *answers) for column in codes.T], weight, groups)
         truth, *answers = (codes[used].astype(np.int64) for codes in (truth, *answers))
         row = np.arange(n_tables) * n_classes + truth
-        kind = row * kinds + sum((predicted != truth) << at for at, predicted in enumerate(answers))
-        place = np.hstack([(at * n_rows + row) * n_classes + predicted for at, predicted in enumerate(answers)])
-        met = _sums(units, kind, n_rows * kinds).toarray().reshape(-1, n_rows, kinds)
+        kind = row * kinds + sum((predicted != truth) << number for number, predicted in enumerate(answers))
+        place = np.hstack([(number * n_rows + row) * n_classes + predicted for number, predicted in enumerate(answers)])
+        counted = _sums(units, kind, n_rows * kinds).toarray().reshape(-1, n_rows, kinds)
         sums = _sums(units, place, n_methods * n_rows * n_classes)
-        totals = np.tensordot(units.copies, met, 1)
+        totals = np.tensordot(units.copies, counted, 1)
         besides = np.where((totals > 0.0) | (n_methods > 1), *_BESIDES).ravel() * 4.0 / (kinds * n_rows)
         shape = (n_methods, n_rows, n_classes)
         if share is not None:
             is_plain = groups is None and units.weight is None
             share = _interval_of_share(share, (units.copies @ sums).reshape(shape)[0]) if is_plain else None
         outcomes, tables = _outcomes(shape), (-1, n_methods, n_tables, n_classes, n_classes)
-        ends = np.stack([totals.sum(axis=1) @ outcomes[at::kinds] for at in (0, kinds - 1)])
-        drawn = sums, units.copies, met, outcomes, besides
+        ends = np.stack([totals.sum(axis=1) @ outcomes[kind::kinds] for kind in (0, kinds - 1)])
+        drawn = sums, units.copies, counted, outcomes, besides
         return cls(DrawnSums.of_tables(lambda sums: values(sums.reshape(tables)), *drawn), ends, share)
 
     @property
@@ -313,7 +313,7 @@ class Predictions:
     def interval(self, level: float, *, exact: bool = False) -> tuple[float, float]:
         """Compute the interval of the metric of the first method; ``exact`` intervals of shares are conservative."""
         if self.extremes:
-            lows, highs = zip(*(each.interval(level, exact=exact) for each in self.extremes))
+            lows, highs = zip(*(extreme.interval(level, exact=exact) for extreme in self.extremes))
             return min(lows), max(highs)
         if self.share is not None:
             return self.share(level, exact=exact)
@@ -345,7 +345,7 @@ def difference_of(read: Callable[[Any, Any], Predictions], pred_a: Any, pred_b: 
     """Compute by how much the first method is better; each is the first in half of the draws, so a swap mirrors it."""
     both, turned = read(pred_a, pred_b), read(pred_b, pred_a)
     gain, most = float(np.subtract(*both.value)), float(np.abs(np.diff(both.drawn.value(both.ends)[:, 0]))[0])
-    drawn = [sign * each.errors(np.array([1.0, -1.0]), N_DRAWS // 2) for each, sign in ((both, 1.0), (turned, -1.0))]
+    drawn = [sign * order.errors(np.array([1.0, -1.0]), N_DRAWS // 2) for order, sign in ((both, 1.0), (turned, -1.0))]
     low, high = percentiles(gain + np.concatenate(drawn), level)
     return Difference(gain, min(max(low, -most), gain), max(min(high, most), gain))
 
@@ -362,8 +362,8 @@ def _extremes_of(metric: Any) -> tuple[Any, ...]:
 def _units(columns: list[Array], weight: Array | None, groups: IntArray | None) -> tuple[Units, IntArray]:
     """Group samples that have equal values in all columns, and return the unit of each sample."""
     if weight is None and groups is None:
-        at, copies = count_distinct(columns)
-        return Units(np.zeros(at.size, dtype=int), None, np.arange(at.size, dtype=np.int32), copies), at
+        first, copies = count_distinct(columns)
+        return Units(np.zeros(first.size, dtype=int), None, np.arange(first.size, dtype=np.int32), copies), first
     store: Any = EntryStore(np.zeros(columns[0].size, dtype=int), weight)
     store.draw_together(groups)
     return grouped(store, columns)
@@ -415,10 +415,12 @@ def _read(
         names = names_on(y) or range(np.shape(y)[1])
         metric, truth = get_label_metric(metric), read_codes(y, names)
         weight = check_weights(sample_weight, truth.shape[0])
-        codes = label_answers({key: label_array(each, key, names) for key, each in predictions.items()}, truth.shape)
+        codes = label_answers(
+            {key: label_array(labels, key, names) for key, labels in predictions.items()}, truth.shape
+        )
         read = partial(Predictions.of_labels, metric, truth, weight=weight, groups=read_groups(groups, len(truth)))
         return read, codes
-    codes = [label_array(each, name) for name, each in predictions.items()]
+    codes = [label_array(labels, name) for name, labels in predictions.items()]
     labels, metric, truth = _read_classes(y, dict(zip(predictions, codes)), metric, pos_label)
     # A byte each is enough for codes of few classes, those of the truth first: each array is freed before the next one.
     small = np.min_scalar_type(labels.classes.size)
@@ -484,7 +486,7 @@ def _labels_of_one_class(y: ArrayLike, known: list[Label], pos_label: Label) -> 
 def _check_one_class(metric: Any, truth: IntArray, answers: Sequence[IntArray]) -> None:
     """Raise a ValueError where a metric has no value for samples of one class."""
     terms = None if truth_of(metric) is not None else metric.terms()
-    if terms is None or not all(_terms_by_code(terms)[2 * truth + each, 1].any() for each in answers):
+    if terms is None or not all(_terms_by_code(terms)[2 * truth + answer, 1].any() for answer in answers):
         why = "needs both classes" if terms is None else "counts none of these samples"
         raise ValueError(f"y has one class only, and {metric.name} {why}; check the split or the positive label")
 
@@ -496,7 +498,7 @@ def _terms_by_code(terms: Terms) -> Array:
 
 def _are_alike(labels: Array, others: Array) -> bool:
     """Check that labels and others are both strings, or both whole numbers."""
-    texts = [all(isinstance(label, str) for label in each.tolist()) for each in (labels, others)]
+    texts = [all(isinstance(label, str) for label in names.tolist()) for names in (labels, others)]
     return texts[0] == texts[1] and (texts[0] or bool((labels == np.floor(labels.astype(float))).all()))
 
 

@@ -134,13 +134,13 @@ class Resampling(Choice[TrialKey]):
         ndarray of shape (n_draws_told,)
             Thresholds, infinite where nothing or everything is best found positive; NaN for own decisions.
         """
-        at = self.keys.index(key)
+        row = self.keys.index(key)
         if "retuned" in vars(self):
-            found, place = self.retuned, at
+            retuned, place = self.retuned, row
         else:  # nobody asked for all rows: fewer samples differ for one alone
-            found, place = self._retuned(*units_of(self.store, [self._codes[at]])), 0
-        valid = ~np.isnan(found.value[place])
-        return self._codes[at].thresholds[found.cuts[place, valid]]
+            retuned, place = self._retuned(*units_of(self.store, [self._codes[row]])), 0
+        valid = ~np.isnan(retuned.value[place])
+        return self._codes[row].thresholds[retuned.cuts[place, valid]]
 
     def threshold_interval(self, key: TrialKey, level: float = LEVEL) -> tuple[float, float]:
         """Compute the percentile interval of `thresholds`.

@@ -176,9 +176,9 @@ class EntryStore(Generic[R]):
         """Weight of one copy of each entry up to a factor; ``None`` where all weights are equal."""
         if self.weight is None:
             return None
-        each = self.copies[self.samples]
-        weight = np.divide(self.weight, each, out=np.zeros(each.size), where=each > 0)
-        if (weight[each > 0] == weight[each > 0][:1]).all():
+        copies = self.copies[self.samples]
+        weight = np.divide(self.weight, copies, out=np.zeros(copies.size), where=copies > 0)
+        if (weight[copies > 0] == weight[copies > 0][:1]).all():
             return None
         # A power of two: nothing is rounded, and squares of it stay numbers.
         return np.ldexp(weight, -int(np.frexp(weight.max())[1]))
@@ -373,21 +373,21 @@ def _copies(store: Store) -> IntArray:
     """Compute how many samples each one represents, from the weights."""
     if store.weight is None:
         return np.broadcast_to(np.int64(1), store.n_samples)  # ones that take no memory
-    each = np.zeros(store.n_samples)
-    each[store.samples] = store.weight
-    whole = (each == np.floor(each)).all() and each.sum() <= _MOST_COPIES
+    weights = np.zeros(store.n_samples)
+    weights[store.samples] = store.weight
+    whole = (weights == np.floor(weights)).all() and weights.sum() <= _MOST_COPIES
     if not whole:
-        return (each > 0.0).astype(np.int64)
-    _warn_of_shares(store, each)
-    return each.astype(np.int64)
+        return (weights > 0.0).astype(np.int64)
+    _warn_of_shares(store, weights)
+    return weights.astype(np.int64)
 
 
-def _warn_of_shares(store: Store, each: Array) -> None:
+def _warn_of_shares(store: Store, weights: Array) -> None:
     """Warn where whole weights are hardly counts: those of one class are all equal, and those of others differ."""
-    of_class = [each[np.unique(store.samples[store.truth == kind])] for kind in np.unique(store.truth)]
+    of_class = [weights[np.unique(store.samples[store.truth == kind])] for kind in np.unique(store.truth)]
     of_class = [weight[weight > 0.0] for weight in of_class]
     constant = [weight[0] for weight in of_class if weight.size >= _CONSTANT and (weight == weight[0]).all()]
-    if constant and max(constant) > 1.0 and len(np.unique(each[each > 0.0])) > 1:
+    if constant and max(constant) > 1.0 and len(np.unique(weights[weights > 0.0])) > 1:
         warn(
             f"all samples of one class have the weight {max(constant):g}, those of others have another one. Whole "
             "weights are taken as counts of equal samples, and intervals are too narrow where they are none: if they "
@@ -419,5 +419,5 @@ def _n_different(ordered: Array) -> int:
     """Count the distinct values in a sorted array, whatever their last digits."""
     below, above = ordered[:-1], ordered[1:]
     with np.errstate(invalid="ignore", over="ignore"):  # infinite scores are as many in single precision
-        apart = above - below > _LAST_DIGITS * np.maximum(np.abs(below), np.abs(above))
-    return ordered.size and 1 + int(np.count_nonzero(apart))
+        differ = above - below > _LAST_DIGITS * np.maximum(np.abs(below), np.abs(above))
+    return ordered.size and 1 + int(np.count_nonzero(differ))

@@ -89,7 +89,7 @@ class SearchEffort(NamedTuple):
     margin: float  # see `Margins`
     repeats: int  # of the folds, where a class has few samples
     cheap: bool = False  # whether folds are repeated however many samples there are
-    own: int | None = None  # the setting over which others have to gain as costs have to over equal ones
+    base_setting: int | None = None  # the setting over which others have to gain as costs have to over equal ones
     folds: int = _FOLDS  # of each repeat, where there are several
     only_equal: str = ""  # why costs cannot differ
     enough: float = 1.0  # share of the held-out samples that a threshold usually takes
@@ -101,7 +101,7 @@ class SearchEffort(NamedTuple):
 # the price of a tuned threshold.
 FAST = SearchEffort(Ladder().size, Margins.FAST, 3, cheap=True)
 SLOW = SearchEffort(3, Margins.SLOW, 3)
-BY_ROUNDS = SearchEffort(1, Margins.ROUNDS, 2, own=0, folds=4)
+BY_ROUNDS = SearchEffort(1, Margins.ROUNDS, 2, base_setting=0, folds=4)
 BY_VARIANTS = BY_ROUNDS._replace(folds=_FOLDS)
 PLAIN = SearchEffort(1, Margins.SLOW, 2, folds=4)
 # What is predicted is the price of bases that keep their samples: in four folds it is compared with fewer of these, and
@@ -182,21 +182,21 @@ def settings_of(
     [{'n_estimators': 100}, {'n_estimators': 50}, {'n_estimators': 25}]
     """
     if isinstance(param_grid, str):
-        found = _solved(base)
-        if found is not None:
-            return [{f"{found[0]}C": found[1].C * multiple} for multiple in multiples]
+        linear = _solved(base)
+        if linear is not None:
+            return [{f"{linear[0]}C": linear[1].C * multiple} for multiple in multiples]
         return _of_booster(base, None if engine != AUTO else n_samples, is_wide=param_grid == WIDE)
     return list(ParameterGrid(param_grid)) if param_grid is not None else [{}]
 
 
 class RaceStep(NamedTuple):
-    """Setting that has to gain before another one is tried (``None``: none), or that has to lead (``beyond`` the grid).
+    """Setting that has to gain before another one is tried (``None``: none), or to lead (``outside`` the grid).
 
     ``model`` is the number of the model, where there are several, and ``slow`` is true where its trainings take long.
     """
 
     before: int | None = None
-    beyond: bool = False
+    outside: bool = False
     model: int = 0
     slow: bool = False
 
@@ -227,24 +227,24 @@ def steps_of(param_grid: Grid, settings: Sequence[Params], effort: SearchEffort 
     >>> [step.before for step in steps_of("wide", settings_of("wide", HistGradientBoostingClassifier()), BY_ROUNDS)]
     [None, None, None, 0]
     """
-    if not isinstance(param_grid, str) or effort.own is not None or len(settings[0]) != 1:
+    if not isinstance(param_grid, str) or effort.base_setting is not None or len(settings[0]) != 1:
         number = variant_numbers(settings)
         # The last of several variants has the largest trees, and takes the time of all others.
         last = max(number) if isinstance(param_grid, str) and max(number) > 1 else None
-        return [RaceStep(0 if each == last else None) for each in number]
+        return [RaceStep(0 if variant == last else None) for variant in number]
     # Of each multiple the one next to it on the way to 1.
     multiples = [*MULTIPLES, *BEYOND][: len(settings)]
     inner = [multiple / 4.0 ** np.sign(multiple - 1.0) for multiple in multiples]
     return [
-        RaceStep() if one == 1.0 else RaceStep(multiples.index(other), beyond=one in BEYOND)
+        RaceStep() if one == 1.0 else RaceStep(multiples.index(other), outside=one in BEYOND)
         for one, other in zip(multiples, inner)
     ]
 
 
 def variant_numbers(settings: Sequence[Params]) -> list[int]:
     """Assign numbers to settings; those that differ in their rounds of boosting alone have the same one."""
-    parts = [{name: value for name, value in each.items() if not is_rounds(name)} for each in settings]
-    different = [part for at, part in enumerate(parts) if part not in parts[:at]]
+    parts = [{name: value for name, value in setting.items() if not is_rounds(name)} for setting in settings]
+    different = [part for place, part in enumerate(parts) if part not in parts[:place]]
     return [different.index(part) for part in parts]
 
 
@@ -252,9 +252,9 @@ def steps_of_models(models: Sequence[Model]) -> list[RaceStep]:
     """List the conditions for trying each of the settings of all models."""
     steps = []
     for number, model in enumerate(models):
-        for at, step in enumerate(steps_of(model.param_grid, model.settings, model.effort)):
+        for place, step in enumerate(steps_of(model.param_grid, model.settings, model.effort)):
             # Fewer rounds cost nothing, and are worth nothing where all of them are far behind.
-            before = 0 if at and len(models) > 1 and model.effort.own is not None else step.before
+            before = 0 if place and len(models) > 1 and model.effort.base_setting is not None else step.before
             shifted = None if before is None else model.first + before
             steps.append(step._replace(before=shifted, model=number, slow=not model.effort.cheap))
     return steps
@@ -273,8 +273,8 @@ def _of_booster(base: Estimator, n_samples: int | None, *, is_wide: bool) -> lis
             known = rounds_of(clone(last).set_params(**variant) if variant else last, n_samples)
         shares = [1.0] if known is None else ROUNDS
         numbers = [{} if known is None else {known.name: max(1, round(share * known.own))} for share in shares]
-        settings += [{f"{prefix}{name}": value for name, value in {**variant, **each}.items()} for each in numbers]
-    return [setting for at, setting in enumerate(settings) if setting not in settings[:at]]
+        settings += [{f"{prefix}{name}": value for name, value in {**variant, **rounds}.items()} for rounds in numbers]
+    return [setting for place, setting in enumerate(settings) if setting not in settings[:place]]
 
 
 def effort_of(base: Estimator, engine: str, param_grid: Grid, settings: Sequence[Params]) -> SearchEffort:
@@ -325,10 +325,12 @@ def strategy_of(strategy: StrategyLike, effort: SearchEffort) -> Strategy:
 
 def chooser_of(config: SearchConfig, models: Sequence[Model], *, draws: bool = True) -> Chooser:
     """Create the rule by which a search of some models chooses among its trials, by means over draws if there are."""
-    own = [None if model.effort.own is None else model.first + model.effort.own for model in models]
-    margins = [ModelMargin(model.first, model.effort.margin, at) for model, at in zip(models, own)]
+    own_settings = [
+        None if model.effort.base_setting is None else model.first + model.effort.base_setting for model in models
+    ]
+    margins = [ModelMargin(model.first, model.effort.margin, setting) for model, setting in zip(models, own_settings)]
     margin = models[0].effort.margin if config.is_stable and draws else None
-    return Chooser(margin, margins[0].own, tuple(margins) if len(margins) > 1 else ())
+    return Chooser(margin, margins[0].base_setting, tuple(margins) if len(margins) > 1 else ())
 
 
 def shared_effort(efforts: Sequence[SearchEffort]) -> SearchEffort:
@@ -446,13 +448,13 @@ class Model(NamedTuple):
     @property
     def named_settings(self) -> Sequence[Params]:
         """Settings of the model, with its name where there are several."""
-        return self.settings if self.name is None else [{MODEL: self.name, **each} for each in self.settings]
+        return self.settings if self.name is None else [{MODEL: self.name, **setting} for setting in self.settings]
 
 
 def numbered(models: Sequence[Model]) -> list[Model]:
     """Set the number of the first setting of each model, among those of all."""
-    firsts = [sum(len(each.settings) for each in models[:at]) for at in range(len(models))]
-    return [each._replace(first=first) for each, first in zip(models, firsts)]
+    firsts = [sum(len(model.settings) for model in models[:place]) for place in range(len(models))]
+    return [model._replace(first=first) for model, first in zip(models, firsts)]
 
 
 def _check_threshold(value: object, name: str) -> None:
@@ -571,7 +573,7 @@ class SearchConfig(SearchOptions):
     def of(cls, search: Estimator) -> Self:
         """Read and check the arguments of a search; options that it does not offer have their common defaults."""
         known = search.get_params(False)
-        given = {each.name: known[each.name] for each in fields(cls) if each.name in known}
+        given = {option.name: known[option.name] for option in fields(cls) if option.name in known}
         config = cls(**given)
         config.check()
         return config
@@ -655,8 +657,8 @@ class SearchConfig(SearchOptions):
             return
         if not known:
             raise ValueError(f"base must be a classifier or several of them, got {self.base!r}; give at least one")
-        names, own = [name for name, _ in known], {each.name for each in fields(self)}
-        wrong = [name for name in names if not isinstance(name, str) or not name or "__" in name or name in own]
+        names, options = [name for name, _ in known], {option.name for option in fields(self)}
+        wrong = [name for name in names if not isinstance(name, str) or not name or "__" in name or name in options]
         if wrong:
             raise ValueError(
                 f"names of models must be texts without '__' that are no arguments of the search, got {wrong[0]!r}; "
@@ -710,7 +712,7 @@ class SearchConfig(SearchOptions):
             if (
                 model.name is not None
                 and grid is not None
-                and any(MODEL in each for each in settings_of(grid, model.base))
+                and any(MODEL in setting for setting in settings_of(grid, model.base))
             ):
                 raise ValueError(
                     f"param_grid of {model.name!r} searches a parameter called {MODEL!r}, which is the column of the "

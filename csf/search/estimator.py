@@ -306,10 +306,10 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier, Search
         config = replace(config, cv=cv)
         given = {name: fit_params[name] for name in _OF_ROWS if fit_params.get(name) is not None}
         costs = self._costs(given)
-        fit_params = {name: each for name, each in fit_params.items() if name not in _OF_ROWS}
+        fit_params = {name: value for name, value in fit_params.items() if name not in _OF_ROWS}
         if costs is not None:
             # Whatever else is given is for the base or the splits, unless it is like a cost.
-            self._costs({name: each for name, each in fit_params.items() if did_you_mean(name, COSTS)})
+            self._costs({name: value for name, value in fit_params.items() if did_you_mean(name, COSTS)})
         if has_several_columns(y) and costs is None:
             self._publish_fit(*LabelSearch(self, config, X, y, sample_weight, fit_params).fit(deadline))
             return self
@@ -322,14 +322,14 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier, Search
         task, held_back = split_for_test(config, task, by_score=problem.decides_by_score)
         problem, trained = problem.of_part(task)
         if config.is_prefit:
-            (found, rule), refit_time = problem.prefit(config, trained), 0.0
+            (result, rule), refit_time = problem.prefit(config, trained), 0.0
         else:
             plan = plan_in_memory(self, config, problem, trained, prepared, max_bytes)
-            found, rule, refit_time, _ = run_search(config, problem, plan, search=self, deadline=deadline)
-            found = found if rule is None else found.with_training(rule, training_sample(task))
+            result, rule, refit_time, _ = run_search(config, problem, plan, search=self, deadline=deadline)
+            result = result if rule is None else result.with_training(rule, training_sample(task))
         heaviest = None if weight is None else float(weight.max())
         about = {"class_count_": labels.count(codes), "max_sample_weight_": heaviest}
-        self._publish_fit(found, rule, refit_time, class_attributes(labels) | about)
+        self._publish_fit(result, rule, refit_time, class_attributes(labels) | about)
         if config.confidence is not None:
             self._test(held_back, config.confidence)
         return self
@@ -358,7 +358,7 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier, Search
                     f"{BY} has the segments of a constraint such as 'recall gap <= 0.05 by sex', got constraint="
                     f"{self.constraint!r}; leave {BY} out. Rows that belong together in folds are groups="
                 )
-            given = {name: each for name, each in given.items() if name != BY}
+            given = {name: value for name, value in given.items() if name != BY}
         return given_costs(self.metric, given)
 
     @property

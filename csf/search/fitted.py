@@ -115,14 +115,16 @@ class FittedSearch(AssessedMixin, SummaryMixin):
 
     def _forget(self) -> None:
         """Delete all results of an earlier fit: after a fit that fails, the search is not fitted."""
-        own = ("_rule", "_assessment", "_bands", "_reviewed", "_summary", "max_sample_weight_")
-        for name in [name for name in vars(self) if name in own or (name.endswith("_") and not name.startswith("_"))]:
+        private = ("_rule", "_assessment", "_bands", "_reviewed", "_summary", "max_sample_weight_")
+        for name in [
+            name for name in vars(self) if name in private or (name.endswith("_") and not name.startswith("_"))
+        ]:
             del vars(self)[name]
 
-    def _publish(self, found: Any, rule: DecisionRule | None) -> None:
+    def _publish(self, result: Any, rule: DecisionRule | None) -> None:
         """Store an outcome; ``rule`` predicts, and is ``None`` where nothing was trained on all samples."""
-        self.result_, self._rule = found, rule
-        vars(self).update(found.published())
+        self.result_, self._rule = result, rule
+        vars(self).update(result.published())
         if rule is not None and rule.threshold is not None:
             # Where no threshold was tuned, that of the base's own decision.
             self.best_threshold_ = rule.threshold
@@ -131,13 +133,13 @@ class FittedSearch(AssessedMixin, SummaryMixin):
             # Of several labels a sample has each one, or not.
             several = self.pos_label_ is None and self.null_class_ is None
             names = [0, 1] if several else names_of_answers(self.null_class_, self.pos_label_)
-            self._bands = found.reviews(review, names)
+            self._bands = result.reviews(review, names)
 
-    def _publish_fit(self, found: Any, rule: DecisionRule | None, seconds: float, about: Mapping[str, object]) -> None:
+    def _publish_fit(self, result: Any, rule: DecisionRule | None, seconds: float, about: Mapping[str, object]) -> None:
         """Store the results of a fit and the attributes ``about`` its classes, all at once at the end."""
         try:
             vars(self).update(about)
-            self._publish(found, rule)
+            self._publish(result, rule)
             if rule is not None:
                 self.best_estimator_, self.refit_time_ = rule.estimator, seconds
                 pass_on_features(self.best_estimator_, self)
@@ -215,7 +217,7 @@ class FittedSearch(AssessedMixin, SummaryMixin):
             # What a mean over problems would need are decisions on all samples.
             lean._assessment = replace(self.assess(), judged=None)
         if hasattr(self, "searches_"):
-            lean.searches_ = [each.without_scores(winner=winner) for each in self.searches_]
+            lean.searches_ = [search.without_scores(winner=winner) for search in self.searches_]
             lean.result_ = replace(self.result_, searches=lean.searches_)
         elif hasattr(self, "held_out_"):
             if "_bands" in vars(self):
@@ -266,13 +268,13 @@ class FittedSearch(AssessedMixin, SummaryMixin):
         names = getattr(self, "label_names_", self.classes_).tolist()
         pos = by_name(pos, names)
         shares: Any = in_order(pos, names) if isinstance(pos, Mapping) else pos
-        moved = copy.copy(self)
+        adapted = copy.copy(self)
         for name in ("guarantee_", "held_out_", "_assessment", "_reviewed"):
-            vars(moved).pop(name, None)
+            vars(adapted).pop(name, None)
         if isinstance(pos, Mapping) and self.null_class_ is not None:
             shares = self._share_of_positives(shares)
-        moved._publish(*self.result_.at_shares(shares, self._rule))
-        return moved
+        adapted._publish(*self.result_.at_shares(shares, self._rule))
+        return adapted
 
     def _share_of_positives(self, shares: Array) -> float:
         """Convert a share for each class to the share of positives, for two classes."""
@@ -338,8 +340,8 @@ class FittedSearch(AssessedMixin, SummaryMixin):
                 "that tune a threshold (threshold='stable')"
             )
         by_hand = self.best_threshold_ if segment is None else held.threshold
-        at = by_hand if threshold is None else threshold
-        return exchange_rate(held.is_pos, held.score, at, held.weight)
+        cut = by_hand if threshold is None else threshold
+        return exchange_rate(held.is_pos, held.score, cut, held.weight)
 
     def monitor(
         self,
@@ -440,7 +442,7 @@ class FittedSearch(AssessedMixin, SummaryMixin):
         promise, of_labels = getattr(self, "guarantee_", None), hasattr(self, "label_names_")
         together = of_labels and not hasattr(self, "searches_")
         # Of labels each one that the constraint is on has its own.
-        tests = [each for each in (promise if isinstance(promise, list) else [promise]) if each is not None]
+        tests = [test for test in (promise if isinstance(promise, list) else [promise]) if test is not None]
         # A monitor watches all rows, and no segments.
         if demand is None and tests and all(test.holds for test in tests) and not hasattr(self, "segments_"):
             demand = self._demanded(self.constraint)
@@ -452,10 +454,10 @@ class FittedSearch(AssessedMixin, SummaryMixin):
             demand.require_all_rows()
         places = [(part, None if part is None else part.place_in(names)) for part in parts]
         if not of_labels or (together and demand is None):
-            return [(None, (*self._demand(part), None if part is None else part.name, at)) for part, at in places]
+            return [(None, (*self._demand(part), None if part is None else part.name, place)) for part, place in places]
         searches, watched = getattr(self, "searches_", [self] * len(names)), []
-        for part, at in places:
-            for k in range(len(names)) if at is None else [at]:
+        for part, place in places:
+            for k in range(len(names)) if place is None else [place]:
                 what = searches[k]._demand(part)
                 watched.append((k, (*what, f"{what[1].name}[{names[k]}]", 1)))
         return watched
@@ -514,7 +516,7 @@ class FittedSearch(AssessedMixin, SummaryMixin):
         self._require("prevalence")
         if hasattr(self, "searches_"):
             names = self.label_names_.tolist()
-            return {name: each.prevalence(X, confidence=confidence) for name, each in zip(names, self.searches_)}  # pyright: ignore[reportReturnType] (each has two classes)
+            return {name: search.prevalence(X, confidence=confidence) for name, search in zip(names, self.searches_)}  # pyright: ignore[reportReturnType] (each has two classes)
         if self.result_.probable is not None:
             shares, *held_out = self.result_.probable
             parts = estimate_class_shares(self.decision_rule_.predict_proba(X), shares, held_out, confidence)
@@ -532,15 +534,15 @@ class FittedSearch(AssessedMixin, SummaryMixin):
                 "the share of positives is estimated from probabilities of two classes; search a base with "
                 "predict_proba, such as LogisticRegression, or calibrate it (CalibratedClassifierCV)"
             )
-        at = self.classes_.tolist().index(self.pos_label_)
-        learnt = pos = float(self.class_count_[at] / self.class_count_.sum())
+        column = self.classes_.tolist().index(self.pos_label_)
+        learnt = pos = float(self.class_count_[column] / self.class_count_.sum())
         if known is None and (calibrated := self._calibrated()) is not None:
             # Which map makes probabilities of scores decides how close the estimate is, and not whether it is right.
             (truth, score), sigmoid = self.result_.scored, calibrated
             learnt = float(truth.mean())
             known, proba = (truth, sigmoid.predict(score)), sigmoid.predict(self.score_samples(X))  # pyright: ignore[reportAttributeAccessIssue]
         else:
-            proba = self.predict_proba(X)[:, at]  # pyright: ignore[reportAttributeAccessIssue]
+            proba = self.predict_proba(X)[:, column]  # pyright: ignore[reportAttributeAccessIssue]
         share = estimate_prevalence(proba, learnt, known=known, confidence=confidence)
         low, high = share.interval
         if not low <= pos <= high:

@@ -23,22 +23,24 @@ if TYPE_CHECKING:
 
 
 def average_folds(
-    trainers: Sequence[Trainer], folds: list[Fold], problem: SearchedProblem, found: SearchResult
+    trainers: Sequence[Trainer], folds: list[Fold], problem: SearchedProblem, result: SearchResult
 ) -> tuple[SearchResult, DecisionRule]:
     """Train the winner on all folds; return the result and the rule of the mean of these models.
 
     A held-out sample is scored by the models that were not trained on it, one for each repeat of the folds: these
     scores are averaged.
     """
-    winner = found.winner
+    winner = result.winner
     threads = all(trainer.releases_gil for trainer in trainers)
-    trained: Estimator = Parallel(n_jobs=found.config.n_jobs, prefer="threads" if threads else None)(
+    trained: Estimator = Parallel(n_jobs=result.config.n_jobs, prefer="threads" if threads else None)(
         delayed(_trained)(problem, trainer, fold, winner.costs) for trainer, fold in zip(trainers, folds)
     )
     models, scores = zip(*trained)
-    found = problem.with_mean_scores(found, _mean_by_sample(np.concatenate(scores), folds), folds)
+    result = problem.with_mean_scores(result, _mean_by_sample(np.concatenate(scores), folds), folds)
     several = isinstance(models[0], list)
-    return found, problem.rule_of(found, [mean_model(each) for each in zip(*models)] if several else mean_model(models))
+    return result, problem.rule_of(
+        result, [mean_model(of_label) for of_label in zip(*models)] if several else mean_model(models)
+    )
 
 
 def _trained(problem: SearchedProblem, trainer: Trainer, fold: Fold, costs: Costs) -> tuple[Estimator, Array]:
@@ -59,12 +61,12 @@ def _mean_by_sample(score: Array, folds: list[Fold]) -> Array:
 def mean_model(models: tuple[Estimator, ...]) -> VotingClassifier:
     """Combine models in a fitted classifier of scikit-learn, which predicts with only the models' libraries."""
     known = [np.asarray(model.classes_).tolist() for model in models]
-    if any(each != known[0] for each in known):
+    if any(classes != known[0] for classes in known):
         raise ValueError(
             f"refit='folds' averages models of the same classes, but these know {known[0]} and others; use fewer folds "
             "or refit=True"
         )
-    mean = VotingClassifier([(f"fold{at}", model) for at, model in enumerate(models)], voting="soft")
+    mean = VotingClassifier([(f"fold{number}", model) for number, model in enumerate(models)], voting="soft")
     # The order of the models' own classes is that of their columns.
     mean.estimators_, mean.le_, mean.classes_ = list(models), LabelEncoder(), np.asarray(models[0].classes_)
     mean.le_.classes_, mean.named_estimators_ = mean.classes_, Bunch(**dict(mean.estimators))

@@ -416,7 +416,7 @@ class SearchLoop:
     def _run_batch(self, batch: list[tuple[int, Trial]], progress: Progress) -> str | None:
         """Train a batch and report its results; return why the search ends, if it does."""
         n_folds = (lambda *trial: 0) if self.race is None else self.race.n_folds
-        work = [self.work(*each, n_folds(*each)) for each in batch]
+        work = [self.work(*asked, n_folds(*asked)) for asked in batch]
         # Closed at once where the search ends, so that no worker goes on with what nobody waits for.
         with closing(self.trainer.train(work, raise_errors=self.raise_errors)) as results:
             return self._settle(batch, results, progress)
@@ -434,7 +434,7 @@ class SearchLoop:
             # Before callbacks, which may raise anything.
             self._save()
             if trained.failed is not None and self._failures.leave_no_hope and not self._n_complete():
-                finished = [each for study in self.studies for each in study.trials if each.state != "pending"]
+                finished = [other for study in self.studies for other in study.trials if other.state != "pending"]
                 raise nothing_worked(finished, ended=True) from trained.failed.error
             progress.step(self._best)
             if self.forecast is not None:
@@ -615,7 +615,7 @@ class EarlierSolutions:
         for trainer, starts, state in zip(self.startables[setting], copies, states):
             if state is not None and trainer.family is not None:
                 family, position = trainer.family, trainer.position(trial.costs)
-                if not (again and any(each.family == family and each.position == position for each in starts.known)):
+                if not (again and any(entry.family == family and entry.position == position for entry in starts.known)):
                     starts.add(family, position, state)
         self._known = self.order if again else [*self.order, [setting, trial.number]], copies
 
@@ -777,7 +777,7 @@ class Checkpoint:
         """
         if self.kept is None:
             return [], True
-        trials = {(at, trial.number): trial for at, study in enumerate(studies) for trial in study.trials}
+        trials = {(setting, trial.number): trial for setting, study in enumerate(studies) for trial in study.trials}
         with self._reading():
             scores_known = store is None or restore_scores(store, self.kept["scores"], trials)
             return solutions.restore(self.kept["memory"], scores_known=scores_known), scores_known

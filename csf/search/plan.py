@@ -71,7 +71,7 @@ class OutOfBagSetup(TrainingSetup):
 class Finished(NamedTuple):
     """Result of a search with the rule that predicts, and the model trained on all rows as its engine holds it."""
 
-    found: SearchResult
+    result: SearchResult
     rule: DecisionRule | None
     model: object = None
 
@@ -108,7 +108,7 @@ class Plan(ABC):
     @property
     def names(self) -> list[str]:
         """Names of several models."""
-        return [str(each.name) for each in self.models] if len(self.models) > 1 else []
+        return [str(model.name) for model in self.models] if len(self.models) > 1 else []
 
     @property
     def n_first(self) -> int:
@@ -123,8 +123,8 @@ class Plan(ABC):
     @property
     def unsearched(self) -> list[str]:
         """Notes on models whose parameters nobody named and `settings_of` does not know."""
-        unknown = [each for each in self.models if each.settings == [{}] and each.param_grid in WORDS]
-        named = [(each.param_grid, last_name(each.base)) for each in unknown]
+        unknown = [model for model in self.models if model.settings == [{}] and model.param_grid in WORDS]
+        named = [(model.param_grid, last_name(model.base)) for model in unknown]
         return [f"param_grid={grid!r} knows no parameter of {name} to search" for grid, name in named]
 
     @property
@@ -139,8 +139,8 @@ class Plan(ABC):
     def _repeated(self, settings: Sequence[int], studies: Sequence[History]) -> Params:
         """Return the fields of a plan in which some settings are trained again, with other weights."""
         return {
-            "settings": self.settings + [self.settings[at] for at in settings],
-            "bases": self.bases + [self.bases[at] for at in settings],
+            "settings": self.settings + [self.settings[setting] for setting in settings],
+            "bases": self.bases + [self.bases[setting] for setting in settings],
             "studies": [*self.studies, *studies],
         }
 
@@ -153,7 +153,7 @@ class Plan(ABC):
         return None
 
     @abstractmethod
-    def finish(self, problem: SearchedProblem, found: SearchResult, starts: Sequence[object]) -> Finished:
+    def finish(self, problem: SearchedProblem, result: SearchResult, starts: Sequence[object]) -> Finished:
         """Train the winner on all rows, which may start from the ``starts``."""
 
 
@@ -204,12 +204,12 @@ class MemoryPlan(Plan):
     @property
     def weighable(self) -> list[Model]:
         """Models whose trainings take a weight for each sample."""
-        return [each for each in self.models if self.setup.channel_of(self.bases[each.first]).carries_samples]
+        return [model for model in self.models if self.setup.channel_of(self.bases[model.first]).carries_samples]
 
     def with_powers(self, problem: Any, more: Sequence[tuple[int, float]], studies: Sequence[History]) -> Self:
         """Add trainings of some settings with samples weighted by powers of what they cost."""
         weights = [self.task.weight] * len(self.bases) + [problem.weight(self.task, power) for _, power in more]
-        return replace(self, weights=weights, **self._repeated([at for at, _ in more], studies))
+        return replace(self, weights=weights, **self._repeated([setting for setting, _ in more], studies))
 
     def trainer(self, config: SearchConfig, problem: SearchedProblem) -> LocalTrainer:
         """Create what trains on the folds."""
@@ -226,18 +226,18 @@ class MemoryPlan(Plan):
         """Return the race without folds, if there was one."""
         return None if self.listed is None else self.listed.begun(store)
 
-    def finish(self, problem: SearchedProblem, found: SearchResult, starts: Sequence[object]) -> Finished:
+    def finish(self, problem: SearchedProblem, result: SearchResult, starts: Sequence[object]) -> Finished:
         """Average the models of the folds, or train the winner on all samples."""
-        if found.config.averages_folds:
+        if result.config.averages_folds:
             # Nothing is read off earlier trainings here, so each is of the winner's own parameters.
-            own = replace(self.setup, prepared=Prepared())
-            trainers = own.trainers(self.bases[found.trials[found.index].setting], self.folds)
-            return Finished(*average_folds(trainers, self.folds, problem, found))
+            fresh = replace(self.setup, prepared=Prepared())
+            trainers = fresh.trainers(self.bases[result.trials[result.index].setting], self.folds)
+            return Finished(*average_folds(trainers, self.folds, problem, result))
         # The last training is the largest: what the folds keep is let go before it, and made again for who asks for it.
         vars(self).pop("folds", None)
-        trainer = self.final_trainer(found.winner.setting)
-        with threads_for([trainer], found.config.n_jobs) or nullcontext():
-            return Finished(found, problem.rule(found, trainer, trainer.fit(found.winner.costs)))
+        trainer = self.final_trainer(result.winner.setting)
+        with threads_for([trainer], result.config.n_jobs) or nullcontext():
+            return Finished(result, problem.rule(result, trainer, trainer.fit(result.winner.costs)))
 
     def trainers(self) -> list[list[Trainer]]:
         """Create the trainers of all settings, one for each fold; settings that are over take those of the first."""

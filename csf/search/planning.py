@@ -76,7 +76,7 @@ def _planned(
     # Arguments of fit may stop boosters early, or keep the steps of a pipeline together.
     n_samples = None if task.fit_params else task.n_samples
     models = planned_models(config, problem, seeded_models(config.models, random_state), n_samples)
-    bases = [with_setting(each.base, setting) for each in models for setting in each.settings]
+    bases = [with_setting(model.base, setting) for model in models for setting in model.settings]
     if task.pairwise and (config.averages_folds or config.confidence is not None):
         raise ValueError(
             "refit='folds' and confidence= train on a part of the samples, but a precomputed kernel of new samples has "
@@ -90,17 +90,17 @@ def _planned(
     if why is None:
         everything = np.arange(task.n_samples)
         splits: list[tuple[IntArray, IntArray]] = [(everything, everything)]
-        models = [each._replace(effort=each.effort._replace(ladder_size=1, only_equal=_ALIKE)) for each in models]
+        models = [model._replace(effort=model.effort._replace(ladder_size=1, only_equal=_ALIKE)) for model in models]
     else:
         splits = _splits(config, problem, models, task, split_params, random_state)
     folds = make_folds(task, splits)
     check_training_parts(folds)
     shares = FoldShares(folds, on_train=config.bound_on == "train")
-    studies = problem.studies(config, shares, [each.effort for each in models for _ in each.settings])
+    studies = problem.studies(config, shares, [model.effort for model in models for _ in model.settings])
     channel_of = partial(_channel_of, config, weighted=task.weight is not None)
     make = OutOfBagSetup if why is None else TrainingSetup
     setup = make(channel_of, config.normalize, config.engine, prepared)
-    settings = [setting for each in models for setting in each.named_settings]
+    settings = [setting for model in models for setting in model.named_settings]
     notes = [OUT_OF_BAG if why is None else why] if why != "" else []
     return MemoryPlan(
         models=models,
@@ -125,12 +125,12 @@ def _splits(
 ) -> list[tuple[IntArray, IntArray]]:
     """Choose the splits of a search."""
     y = task.strata
-    cv = problem.cv(config, y, shared_effort([each.effort for each in models]), random_state=random_state)
+    cv = problem.cv(config, y, shared_effort([model.effort for model in models]), random_state=random_state)
     if task.groups is not None and (config.cv is None or isinstance(config.cv, Real)):
         cv = group_folds(cv, y, task.groups, random_state=split_seed(random_state))
     splits = resolve_splits(cv, task.X, y, random_state=split_seed(random_state), split_params=split_params)
     if config.may_hold_out_less:
-        share = shared_effort([each.effort for each in models]).enough
+        share = shared_effort([model.effort for model in models]).enough
         splits = enough_splits(splits, task.codes, problem.stakes(task), task.groups, share=share)
     return splits
 
@@ -156,7 +156,7 @@ def no_out_of_bag(
     if not (config.asks_out_of_bag or config.cv is None) or not all(bagged) or not problem.searches_costs:
         return ""
     one_ladder = isinstance(config.strategy, str) and config.strategy == "ladder"
-    equal = one_ladder and all(each.effort.ladder_size == 1 for each in models)
+    equal = one_ladder and all(model.effort.ladder_size == 1 for model in models)
     refused = {
         "several models are compared": len(models) > 1,
         "other costs are searched": not (equal or config.asks_out_of_bag),
@@ -177,7 +177,7 @@ def planned_models(
     config: SearchConfig, problem: Problem, models: Sequence[Model], n_samples: int | None
 ) -> list[Model]:
     """Plan the settings that are searched for each model; ``n_samples`` as for `settings_of`."""
-    found: list[Model] = []
+    planned: list[Model] = []
     for model in models:
         settings = problem.settings(config, model, n_samples)
         effort = effort_of(model.base, config.engine, model.param_grid, settings)
@@ -187,8 +187,8 @@ def planned_models(
             # Where there is one model, its predictions may be the price.
             if len(models) == 1 and effort.repeats > 1 and keeps_samples(model.base):
                 effort = effort._replace(**BY_PREDICTION)
-        found.append(model._replace(settings=settings, effort=effort))
-    return numbered(found)
+        planned.append(model._replace(settings=settings, effort=effort))
+    return numbered(planned)
 
 
 def _channel_of(config: SearchConfig, base: Estimator, *, weighted: bool = False) -> CostChannel:
@@ -212,22 +212,22 @@ def seeded_models(models: list[Model], random_state: np.random.RandomState | Non
     """
     if random_state is None:
         return models
-    state, found = random_state.get_state(), []
+    state, with_seeds = random_state.get_state(), []
     for model in sorted(models, key=lambda model: len(unset_seeds(model.base))):
         random_state.set_state(state)
-        found.append(model._replace(base=seeded(model.base, random_state)))
-    return sorted(found, key=lambda model: model.name or "")
+        with_seeds.append(model._replace(base=seeded(model.base, random_state)))
+    return sorted(with_seeds, key=lambda model: model.name or "")
 
 
 def with_setting(base: Estimator, setting: Params) -> Estimator:
     """Clone a base with one setting of ``param_grid``; raise a ValueError with its parameters where it lacks one."""
-    own = clone(base)
+    changed = clone(base)
     try:
         # A frozen base takes none, and returns nothing.
-        own.set_params(**clone(setting, safe=False))
-        return own
+        changed.set_params(**clone(setting, safe=False))
+        return changed
     except ValueError as error:
-        known = own.get_params(deep=True)
+        known = changed.get_params(deep=True)
         name = next((name for name in setting if name not in known), None)
         if name is None:
             raise
@@ -270,7 +270,7 @@ class Outcome(NamedTuple):
     """
 
     # What kind of result, rule and model the caller knows.
-    found: Any
+    result: Any
     rule: Any
     seconds: float
     model: Any = None
@@ -301,14 +301,14 @@ def run_search(
     )
     stopped = loop.run()
     with trainer.threads():
-        found = problem.conclude(config, plan, loop.store, stopped)
-    starts = loop.work(found.winner.setting, found.winner).starts[0] if config.refit else ()
+        result = problem.conclude(config, plan, loop.store, stopped)
+    starts = loop.work(result.winner.setting, result.winner).starts[0] if config.refit else ()
     # The last training is the largest: the trainers of the folds are let go before it.
     del loop, trainer
     start = time.perf_counter()
-    last = plan.finish(problem, found, starts) if config.refit else Finished(found, None)
+    last = plan.finish(problem, result, starts) if config.refit else Finished(result, None)
     context.end()
-    return Outcome(last.found, last.rule, time.perf_counter() - start if config.refit else 0.0, last.model)
+    return Outcome(last.result, last.rule, time.perf_counter() - start if config.refit else 0.0, last.model)
 
 
 def aimed(config: SearchConfig, problem: Problem) -> SearchConfig:
@@ -368,19 +368,19 @@ def training_sample(task: Task) -> Task:
     by_class = order[np.argsort(strata[order], kind="stable")]
     place = np.empty(task.n_samples, dtype=np.int64)
     place[by_class] = np.arange(task.n_samples) - np.repeat(np.cumsum(counts) - counts, counts)
-    at = np.sort(order[np.argsort(place[order], kind="stable")[:_FEW]])
-    stands_for = (counts / np.bincount(strata[at], minlength=counts.size))[strata[at]]
-    part = _part(task, at)
+    rows = np.sort(order[np.argsort(place[order], kind="stable")[:_FEW]])
+    stands_for = (counts / np.bincount(strata[rows], minlength=counts.size))[strata[rows]]
+    part = _part(task, rows)
     return replace(part, weight=stands_for * (1.0 if part.weight is None else part.weight))
 
 
-def _part(task: Task, at: IntArray) -> Task:
+def _part(task: Task, rows: IntArray) -> Task:
     return replace(
         task,
-        X=safe_indexing(task.X, at),
-        codes=task.codes[at],
-        weight=None if task.weight is None else task.weight[at],
-        fit_params=slice_params(dict(task.fit_params), at, task.n_samples),
+        X=safe_indexing(task.X, rows),
+        codes=task.codes[rows],
+        weight=None if task.weight is None else task.weight[rows],
+        fit_params=slice_params(dict(task.fit_params), rows, task.n_samples),
         labels=task.user_labels if task.codes.ndim == 1 else None,
-        groups=None if task.groups is None else task.groups[at],
+        groups=None if task.groups is None else task.groups[rows],
     )

@@ -110,9 +110,9 @@ def stable_choice(
     if not valid.any():
         return None
     values = sampled.retuned.value[:, valid]
-    at = chooser.rivals(sampled.rows).best_on_average(values) if among is None else sampled.keys.index(among)
-    key = sampled.keys[at]
-    return _cut(store, store[key], metric, sampled.thresholds(key), float(np.nanstd(values[at])))
+    place = chooser.rivals(sampled.rows).best_on_average(values) if among is None else sampled.keys.index(among)
+    key = sampled.keys[place]
+    return _cut(store, store[key], metric, sampled.thresholds(key), float(np.nanstd(values[place])))
 
 
 def _cut(store: ScoreStore, row: ScoreRow, metric: Metric, thresholds: Array, error: float) -> StableChoice:
@@ -208,7 +208,7 @@ def drops_settings(config: SearchConfig) -> bool:
 class SettingRace(ABC):
     """What decides which settings are trained next."""
 
-    def n_folds(self, at: int, trial: Trial) -> int:
+    def n_folds(self, setting: int, trial: Trial) -> int:
         """Return the number of folds that a trial of a setting is trained on next; 0 for all."""
         return 0
 
@@ -274,46 +274,50 @@ class Race(SettingRace):
         self.most_left: int | None = None
         self._known: tuple[list[ScoreRow], _Standing | None] = [], None
         for study, step in zip(studies, steps):
-            study.dropped = step.beyond
+            study.dropped = step.outside
 
-    def n_folds(self, at: int, trial: Trial) -> int:
+    def n_folds(self, setting: int, trial: Trial) -> int:
         """Return the number of folds that a trial of a setting is trained on next; 0 for all."""
         begins = trial.state == "pending" and trial.costs[0] == trial.costs[1]
-        return self.n_first if begins and self.steps[at].slow else 0
+        return self.n_first if begins and self.steps[setting].slow else 0
 
     def ask(self) -> list[tuple[int, Trial]]:
         """List the settings and trials to train next; empty when the race is decided."""
         standing = self._standing()
-        new = [at for at, study in enumerate(self.studies) if not study.trials and self._is_reached(at, standing)]
+        new = [
+            setting
+            for setting, study in enumerate(self.studies)
+            if not study.trials and self._is_reached(setting, standing)
+        ]
         if new:
             first = min(map(self._turn, new))
-            new = [at for at in new if self._turn(at) == first]
-            return [(at, trial) for at in new if (trial := self.studies[at].ask()) is not None]
+            new = [setting for setting in new if self._turn(setting) == first]
+            return [(setting, trial) for setting in new if (trial := self.studies[setting].ask()) is not None]
         going = self.left()
-        if begun := [(at, self.studies[at].trials[0]) for at in going if self._is_begun(at)]:
+        if begun := [(setting, self.studies[setting].trials[0]) for setting in going if self._is_begun(setting)]:
             return begun
-        for at, study in enumerate(self.studies):
+        for setting, study in enumerate(self.studies):
             # Who has no other costs to be trained at loses nothing.
-            more = len(study.trials) < study.most_trials or self._is_begun(at)
-            study.dropped = at not in going and (more or bool(self.names))
+            more = len(study.trials) < study.most_trials or self._is_begun(setting)
+            study.dropped = setting not in going and (more or bool(self.names))
             if study.dropped and study.trials:
-                study.stop_reason = self._reason(at, going, standing)
-        left = [(at, study) for at, study in enumerate(self.studies) if not study.dropped]
-        return [(at, trial) for at, study in left for trial in study.ask_batch()]
+                study.stop_reason = self._reason(setting, going, standing)
+        left = [(setting, study) for setting, study in enumerate(self.studies) if not study.dropped]
+        return [(setting, trial) for setting, study in left for trial in study.ask_batch()]
 
-    def _turn(self, at: int) -> tuple[bool, bool]:
+    def _turn(self, setting: int) -> tuple[bool, bool]:
         """Compute the sort key of a setting: the first settings of several models, then those that train fast."""
-        is_first = not any(step.model == self.steps[at].model for step in self.steps[:at])
-        return (not is_first, self.steps[at].slow) if self.names else (False, False)
+        is_first = not any(step.model == self.steps[setting].model for step in self.steps[:setting])
+        return (not is_first, self.steps[setting].slow) if self.names else (False, False)
 
-    def _is_begun(self, at: int) -> bool:
+    def _is_begun(self, setting: int) -> bool:
         """Check whether a setting was trained on only the first folds."""
-        first = self.studies[at].trials[:1] if self.n_first else []
+        first = self.studies[setting].trials[:1] if self.n_first else []
         return any(trial.state == "complete" and len(trial.fold_scores) == self.n_first for trial in first)
 
-    def _reason(self, at: int, going: Sequence[int], standing: _Standing | None) -> str:
+    def _reason(self, setting: int, going: Sequence[int], standing: _Standing | None) -> str:
         """Explain why a setting is trained no further; where its model has none left, how far the model is behind."""
-        model = self.steps[at].model
+        model = self.steps[setting].model
         if standing is None or not self.names or any(self.steps[other].model == model for other in going):
             return DROPPED
         places, leader = self._places(standing, model), standing.leader
@@ -329,7 +333,7 @@ class Race(SettingRace):
 
     def _places(self, standing: _Standing, model: int) -> list[int]:
         """Return the places of the settings of a model."""
-        return [place for place, at in enumerate(standing.settings) if self.steps[at].model == model]
+        return [place for place, setting in enumerate(standing.settings) if self.steps[setting].model == model]
 
     def left(self) -> Sequence[int]:
         """List the settings that are still in doubt after equal costs."""
@@ -337,7 +341,7 @@ class Race(SettingRace):
         if standing is None:
             return range(len(self.studies))
         in_doubt, values = self._in_doubt(standing), dict(zip(standing.settings, standing.values))
-        return sorted(sorted(in_doubt, key=lambda at: -values[at])[: self.most_left])
+        return sorted(sorted(in_doubt, key=lambda setting: -values[setting])[: self.most_left])
 
     def _standing(self) -> _Standing | None:
         rows = [row for row in self.store if row.equal_costs]
@@ -348,15 +352,15 @@ class Race(SettingRace):
             self._known = rows, _Standing([row.key[0] for row in rows], int(np.argmax(values)), values, gain, most)
         return self._known[1]
 
-    def _is_reached(self, at: int, standing: _Standing | None) -> bool:
+    def _is_reached(self, setting: int, standing: _Standing | None) -> bool:
         """Check whether a setting is reached: the one before it may gain and is not behind, or it leads."""
-        step = self.steps[at]
+        step = self.steps[setting]
         if step.before is None:
             return True
         if standing is None or step.before not in standing.settings:
             return False
         place, inner = standing.settings.index(step.before), self.steps[step.before].before
-        if step.beyond:
+        if step.outside:
             gains = place == standing.best(self._places(standing, step.model))
         else:
             gains = (
@@ -367,17 +371,17 @@ class Race(SettingRace):
 
     def _in_doubt(self, standing: _Standing) -> list[int]:
         """List the settings to continue, of each model that may gain on the leader: see `_of_model`."""
-        models = dict.fromkeys(self.steps[at].model for at in standing.settings)
-        return sorted({at for model in models for at in _of_model(standing, self._places(standing, model))})
+        models = dict.fromkeys(self.steps[setting].model for setting in standing.settings)
+        return sorted({setting for model in models for setting in _of_model(standing, self._places(standing, model))})
 
 
 def _of_model(standing: _Standing, places: list[int]) -> list[int]:
     """List a model's settings to continue: its best and those that may gain on it; if none may, its own alone."""
     settings, leader, most, best = standing.settings, standing.leader, standing.most, standing.best(places)
     hopeful = [place for place in places if place == leader or most[leader, place] > Margins.RACE_GAIN]
-    own = min(places, key=lambda place: settings[place])
-    if hopeful and most[own, best] <= Margins.RACE_GAIN:
-        return [settings[own]]
+    first = min(places, key=lambda place: settings[place])
+    if hopeful and most[first, best] <= Margins.RACE_GAIN:
+        return [settings[first]]
     return [settings[place] for place in hopeful if place == best or most[best, place] > Margins.RACE_GAIN]
 
 
@@ -402,14 +406,16 @@ class LargestLast(SettingRace):
     def ask(self) -> list[tuple[int, Trial]]:
         """List the settings and trials to train next, those that wait after all others; empty at the end."""
         known = enumerate(self.studies)
-        if first := [(at, trial) for at, study in known if at not in self.waiting for trial in study.ask_batch()]:
+        if first := [
+            (setting, trial) for setting, study in known if setting not in self.waiting for trial in study.ask_batch()
+        ]:
             return first
-        for at, rivals in self.waiting.items():
-            study = self.studies[at]
+        for setting, rivals in self.waiting.items():
+            study = self.studies[setting]
             if not study.trials and self.is_behind(*rivals):
                 study.dropped, study.stop_reason = True, NOT_TRIED
-        left = [(at, self.studies[at]) for at in self.waiting if not self.studies[at].dropped]
-        return [(at, trial) for at, study in left for trial in study.ask_batch()]
+        left = [(setting, self.studies[setting]) for setting in self.waiting if not self.studies[setting].dropped]
+        return [(setting, trial) for setting, study in left for trial in study.ask_batch()]
 
 
 @dataclass(frozen=True, eq=False)

@@ -76,16 +76,16 @@ def _is_usual(config: SearchConfig, plan: MemoryPlan) -> bool:
 
 def _of(studies: Sequence[Any], store: ScoreStore, metric: Metric, samples: IntArray) -> Shortlist:
     """Reopen the best trials of a race, and take the scores of the others for each held-out entry."""
-    own = 0, studies[0].trials[0].number
-    draws = Resampling(store, metric, n_draws=N_DRAWS, keep=[own])
+    base_key = 0, studies[0].trials[0].number
+    draws = Resampling(store, metric, n_draws=N_DRAWS, keep=[base_key])
     value = draws.retuned.value
     value = value[:, ~np.isnan(value).all(axis=0)].mean(axis=1)
-    stay = {own, *(draws.keys[at] for at in np.argsort(-value, kind="stable")[:_SIZE])}
+    stay = {base_key, *(draws.keys[row] for row in np.argsort(-value, kind="stable")[:_SIZE])}
     rows = [_for_entries(row, samples) for row in store if row.key not in stay]
-    for at, study in enumerate(studies):
-        study.trials = [replace(trial, setting=at, fold_scores=(None,)) for trial in study.trials]
-    for at, number in stay:
-        studies[at].reopen(number)
+    for setting, study in enumerate(studies):
+        study.trials = [replace(trial, setting=setting, fold_scores=(None,)) for trial in study.trials]
+    for setting, number in stay:
+        studies[setting].reopen(number)
     return Shortlist(studies, rows)
 
 

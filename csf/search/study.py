@@ -98,18 +98,18 @@ class History(ABC):
 
     def _settle(self, trial: Trial | int, **changes: Any) -> Trial:
         number = getattr(trial, "number", trial)
-        at = next((at for at, known in enumerate(self.trials) if known.number == number), None)
-        if at is None or self.trials[at].state != "pending":
-            state = "unknown" if at is None else self.trials[at].state
+        place = next((place for place, known in enumerate(self.trials) if known.number == number), None)
+        if place is None or self.trials[place].state != "pending":
+            state = "unknown" if place is None else self.trials[place].state
             pending = [trial.number for trial in self.pending]
             raise ValueError(f"trial {number!r} is {state} in this study; pending trials: {pending}")
-        known = self.trials[at]
+        known = self.trials[place]
         costs: Costs = getattr(trial, "costs", known.costs)
         if costs != known.costs:
             text = f"trial {number} has the costs {known.costs} in this study and {costs} where it comes from"
             raise ValueError(f"{text}: it belongs to another study")
-        self.trials[at] = replace(known, **changes)
-        return self.trials[at]
+        self.trials[place] = replace(known, **changes)
+        return self.trials[place]
 
     def forget_pending(self) -> None:
         """Drop trials that were asked for and never finished, e.g. after an interruption."""
@@ -529,17 +529,17 @@ class Study(History):
     @property
     def corrected_score(self) -> float | None:
         """Expected value of the best trial on new data, or ``None``; see `assessment`."""
-        return None if (found := self.assessment) is None else found.corrected_score
+        return None if (assessed := self.assessment) is None else assessed.corrected_score
 
     @property
     def score_interval(self) -> tuple[float, float] | None:
         """90 % interval for that value, or ``None``."""
-        return None if (found := self.assessment) is None else found.score_interval
+        return None if (assessed := self.assessment) is None else assessed.score_interval
 
     @property
     def threshold_interval(self) -> tuple[float, float] | None:
         """90 % interval of the best trial's threshold, or ``None``."""
-        return None if (found := self.assessment) is None else found.threshold_interval
+        return None if (assessed := self.assessment) is None else assessed.threshold_interval
 
     # ---------------------------------------------------------------- files
 
@@ -662,13 +662,13 @@ class MulticlassStudy(History):
         return batch
 
 
-def judged_fields(metric: ConfusionMetric, own: Array, tuned: Any = None, judged: Any = None) -> Params:
+def judged_fields(metric: ConfusionMetric, by_base: Array, tuned: Any = None, judged: Any = None) -> Params:
     """Build the fields of a complete trial from its confusion matrices."""
-    matrices = {"own": own, "tuned": tuned, "judged": judged}
-    values = {name: float(metric.value(np.asarray(each))) for name, each in matrices.items() if each is not None}
-    plain = {name: None if each is None else _plain(each) for name, each in matrices.items()}
+    matrices = {"own": by_base, "tuned": tuned, "judged": judged}
+    values = {name: float(metric.value(np.asarray(matrix))) for name, matrix in matrices.items() if matrix is not None}
+    plain = {name: None if matrix is None else _plain(matrix) for name, matrix in matrices.items()}
     # A rule keeps constraints on the samples that it is tuned on, and is worth what it is on others.
-    plain_rank = (float(metric.missing(np.asarray(own))), -values["own"])
+    plain_rank = (float(metric.missing(np.asarray(by_base))), -values["own"])
     rule_rank = (float(metric.missing(np.asarray(tuned))), -values["judged"]) if "judged" in values else plain_rank
     (violation, loss), chosen = min((plain_rank, "own"), (rule_rank, "tuned"))
     rate = metric.rate(np.asarray(matrices[chosen]))

@@ -199,7 +199,7 @@ def tune_threshold(
     >>> decision.predict([0.4, 1.4])
     array([False,  True])
     """
-    rows = {name: each for name, each in (("by", by), ("groups", groups)) if each is not None}
+    rows = {name: values for name, values in (("by", by), ("groups", groups)) if values is not None}
     warn_of_order(y=y, score=score, sample_weight=sample_weight, **rows)
     labels, known = check_labels(y)
     X = _scores(score, len(labels), known)
@@ -276,7 +276,7 @@ def _warn_of_reversed(is_pos: BoolArray, score: Array) -> None:
     """Warn where positives have smaller scores than negatives, by more than chance explains."""
     # A hundred thousand of each class show what chance cannot.
     places = (np.flatnonzero(of_class) for of_class in (is_pos, ~is_pos))
-    positives, negatives = (score[at[:: max(at.size // _MANY, 1)]] for at in places)
+    positives, negatives = (score[rows[:: max(rows.size // _MANY, 1)]] for rows in places)
     n_pos, n_neg = positives.size, negatives.size
     area = (rankdata(np.concatenate([positives, negatives]))[:n_pos].mean() - 0.5 * (n_pos + 1)) / n_neg
     if area < 0.5 - _CLEARLY * np.sqrt((1.0 / n_pos + 1.0 / n_neg) / 12.0):

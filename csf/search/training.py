@@ -60,9 +60,9 @@ class HeldOutPredictions(NamedTuple):
     # Of several classes beside a null class, what `csf.data.responses.class_gaps` says.
     class_gaps: Array | None = None
 
-    def at(self, places: IntArray) -> HeldOutPredictions:
+    def take(self, places: IntArray) -> HeldOutPredictions:
         """Return the predictions for other entries, given the place of each one here."""
-        return HeldOutPredictions(*(None if each is None else each[places] for each in self))
+        return HeldOutPredictions(*(None if values is None else values[places] for values in self))
 
 
 class FailedEverywhere(NamedTuple):
@@ -244,13 +244,13 @@ def _answer(trainer: Trainer, training: Training, part: str, fold: Fold, tune: b
         if missing.any():
             kind = "NaN" if fold.n_alike is None else "NaN or infinite"
             raise ValueError(f"the base {name} gave {kind} scores for {int(missing.sum())} of {n_samples} samples")
-    found = np.asarray(answer.found if fold.n_alike is None else answer.decided)
-    if found.shape not in ((), (n_samples,)):
-        raise ValueError(f"the base gave labels of shape {found.shape} for {n_samples} samples")
+    classes = np.asarray(answer.found if fold.n_alike is None else answer.decided)
+    if classes.shape not in ((), (n_samples,)):
+        raise ValueError(f"the base gave labels of shape {classes.shape} for {n_samples} samples")
     # One class for all samples is looked up in less time than many.
-    learnt = np.isin(found, fold.codes_train) if found.ndim else np.asarray(found in fold.codes_train)
+    learnt = np.isin(classes, fold.codes_train) if classes.ndim else np.asarray(classes in fold.codes_train)
     if not learnt.all():
-        known, unknown = fold.codes_train.tolist(), np.unique(found[~learnt]).tolist()
+        known, unknown = fold.codes_train.tolist(), np.unique(classes[~learnt]).tolist()
         raise ValueError(f"the base predicted the classes {unknown}, but it was trained on the codes {known} alone")
     return answer
 
@@ -305,16 +305,16 @@ class SearchedProblem(ABC):
         return score
 
     @abstractmethod
-    def with_mean_scores(self, found: SearchResult, mean: Array, folds: list[Fold]) -> SearchResult:
+    def with_mean_scores(self, result: SearchResult, mean: Array, folds: list[Fold]) -> SearchResult:
         """Replace the winner's held-out scores by means over models, and all that is tuned on them."""
 
-    def rule(self, found: SearchResult, trainer: Trainer, training: Training) -> DecisionRule:
+    def rule(self, result: SearchResult, trainer: Trainer, training: Training) -> DecisionRule:
         """Build the rule of the winner, trained on all samples."""
-        return self.rule_of(found, trainer.estimator(training))
+        return self.rule_of(result, trainer.estimator(training))
 
     @abstractmethod
     def rule_of(
-        self, found: SearchResult, estimator: Estimator | list[Estimator], method: str | None = None
+        self, result: SearchResult, estimator: Estimator | list[Estimator], method: str | None = None
     ) -> DecisionRule:
         """Build the rule of a winner that is a fitted estimator; of several labels there is a list of these.
 

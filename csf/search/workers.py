@@ -59,8 +59,8 @@ def working(client: Client) -> dict[str, bool]:
             break
     # A worker whose memory is nearly full is paused: it finishes the task that it has, and takes no other.
     return {
-        address: each["status"] == "running" or each.get("metrics", {}).get("executing", 0) > 0
-        for address, each in info["workers"].items()
+        address: worker["status"] == "running" or worker.get("metrics", {}).get("executing", 0) > 0
+        for address, worker in info["workers"].items()
     }
 
 
@@ -299,8 +299,8 @@ class Workers:
         with closing(self._place.results(tasks)) as results:
             for number in range(len(tasks)):
                 while number not in come:
-                    at, result = next(results)
-                    come[at] = result
+                    finished, result = next(results)
+                    come[finished] = result
                 result = come.pop(number)
                 if raise_errors:
                     result.raise_error()
@@ -337,7 +337,7 @@ class _ThreadWorkers(_Place):
             with suppress(Exception):  # the trainings raise it again, and each says so by itself
                 part.trainer.prepare(task.starts)
         config = get_config()
-        results = [self._around.submit(_configured, config, *each) for each in given]
+        results = [self._around.submit(_configured, config, *pair) for pair in given]
         try:
             for number, result in enumerate(results):
                 yield number, result.result()
@@ -448,14 +448,14 @@ class LocalTrainer(BatchTrainer):
 
     def threads(self) -> AbstractContextManager[object]:
         """Return the threads of the trainers."""
-        return threads_for([each for row in self.startables for each in row], self.n_jobs) or nullcontext()
+        return threads_for([trainer for row in self.startables for trainer in row], self.n_jobs) or nullcontext()
 
     def batches(self, asked: list[tuple[int, Trial]]) -> list[list[tuple[int, Trial]]]:
         """Divide trials into batches: one by one those that can start from earlier ones, then all others at once."""
         # A start from the trial before saves more than a second worker does, and the folds of one trial run together.
-        alone = [[item] for item in asked if self.startables[item[0]][0].family is not None]
+        single = [[item] for item in asked if self.startables[item[0]][0].family is not None]
         rest = [item for item in asked if self.startables[item[0]][0].family is None]
-        return [*alone, rest] if rest else alone
+        return [*single, rest] if rest else single
 
     def train(self, batch: list[Work], *, raise_errors: bool) -> Generator[TrainedTrial, None, None]:
         """Train a batch, see `BatchTrainer.train`."""
@@ -483,9 +483,9 @@ class LocalTrainer(BatchTrainer):
         fields, predictions = self.judge.judge(self.folds[:count], folds, work.trial)
         failed = _everywhere(folds) if predictions is None else None
         if predictions is not None and count < len(self.folds):
-            predictions = predictions.at(_places([fold.test for fold in self.folds], count))
-        states = [None if at < len(known) else each.state for at, each in enumerate(folds)]
-        return TrainedTrial(fields, states, [each.fit_time for each in folds], predictions, failed)
+            predictions = predictions.take(_places([fold.test for fold in self.folds], count))
+        states = [None if fold < len(known) else result.state for fold, result in enumerate(folds)]
+        return TrainedTrial(fields, states, [result.fit_time for result in folds], predictions, failed)
 
 
 def _places(tests: list[IntArray], count: int) -> IntArray:
@@ -502,6 +502,6 @@ def _places(tests: list[IntArray], count: int) -> IntArray:
 
 def _everywhere(folds: list[FoldResult]) -> FailedEverywhere | None:
     """Return the error of all folds if their messages differ only in numbers, else ``None``."""
-    kinds = {None if each.error is None else re.sub(r"\d+", "0", first_line(each.error)) for each in folds}
+    kinds = {None if result.error is None else re.sub(r"\d+", "0", first_line(result.error)) for result in folds}
     cause = folds[0].cause
     return None if None in kinds or len(kinds) > 1 else FailedEverywhere(None if cause is None else cause.error)

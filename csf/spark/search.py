@@ -606,7 +606,7 @@ class SparkCostSearch(Estimator, SearchParams, DefaultParamsReadable, DefaultPar
             finally:
                 engine.release()
         elsewhere = ScoredElsewhere("", score_method(outcome.model), engine.labels.classes)
-        rule = problem.rule_of(outcome.found, elsewhere, elsewhere.reads)
+        rule = problem.rule_of(outcome.result, elsewhere, elsewhere.reads)
         deciding = with_rule(outcome.model, rule, data.costs)
         return SparkCostSearchModel.of(*deciding, _local(config, outcome, engine), plan.counted)
 
@@ -675,7 +675,7 @@ def _published(name: str) -> str:
 
 def _local(config: SearchConfig, outcome: Outcome, engine: SparkEngine) -> CostSearch:
     """Convert the results to a search in memory, which predicts if the model is available there."""
-    found, rule = outcome.found, outcome.rule
+    found, rule = outcome.result, outcome.rule
     names = [type(each).__name__ for each in config.base]
     base = RemoteClassifier(names[0] if len(names) == 1 else "several models")
     base = base if rule is None else type(rule.estimator)()

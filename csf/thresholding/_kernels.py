@@ -10,11 +10,11 @@ from csf._common.compiled import njit
 
 
 @njit(cache=True)
-def _with_weight(total, rest, weights, at):
+def _with_weight(total, rest, weights, place):
     """Add one weight (1 without weights) to a compensated sum. Return the sum and its remainder."""
     if weights is None:
         return total + 1.0, rest
-    added = weights[at]
+    added = weights[place]
     grown = total + added
     part = grown - total
     return grown, rest + ((total - (grown - part)) + (added - part))
@@ -110,16 +110,16 @@ def add_window_maxima(rates, worth, starts, ends, totals):
     """
     queue = np.empty(rates.shape[0], np.int64)
     first, last, entered = 0, 0, 0
-    for at in range(starts.shape[0]):
-        while entered < rates.shape[0] and rates[entered] <= ends[at]:
+    for window in range(starts.shape[0]):
+        while entered < rates.shape[0] and rates[entered] <= ends[window]:
             while last > first and worth[queue[last - 1]] < worth[entered]:
                 last -= 1
             queue[last] = entered
             last += 1
             entered += 1
-        while first < last and rates[queue[first]] < starts[at]:
+        while first < last and rates[queue[first]] < starts[window]:
             first += 1
-        totals[at] += worth[queue[first]] if first < last else -np.inf
+        totals[window] += worth[queue[first]] if first < last else -np.inf
 
 
 # ---------------------------------------------------------------- linear rules
@@ -130,9 +130,9 @@ _ROWS = 64
 
 
 def _decide_few(proba, slopes, offsets, counts, decided):
-    at = (proba * slopes - offsets).argmax(axis=1)
-    changed = np.flatnonzero(counts & (decided != at))
-    decided[changed] = at[changed]
+    best = (proba * slopes - offsets).argmax(axis=1)
+    changed = np.flatnonzero(counts & (decided != best))
+    decided[changed] = best[changed]
     return changed.size
 
 
@@ -142,13 +142,13 @@ def decide_affine(proba, slopes, offsets, counts, decided):
     n_changed = 0
     for i in range(proba.shape[0]):
         if counts[i]:
-            best, at = proba[i, 0] * slopes[0] - offsets[0], 0
+            best, best_class = proba[i, 0] * slopes[0] - offsets[0], 0
             for k in range(1, slopes.shape[0]):
                 score = proba[i, k] * slopes[k] - offsets[k]
                 if score > best:
-                    best, at = score, k
-            n_changed += decided[i] != at
-            decided[i] = at
+                    best, best_class = score, k
+            n_changed += decided[i] != best_class
+            decided[i] = best_class
     return n_changed
 
 
@@ -174,10 +174,10 @@ def decide_matrix(proba, matrix, counts, decided):
                     score[i] += column[i] * worth
         for i in range(size):
             if counts[start + i]:
-                at = 0
+                best_class = 0
                 for k in range(1, n_classes):
-                    if scores[k, i] > scores[at, i]:
-                        at = k
-                n_changed += decided[start + i] != at
-                decided[start + i] = at
+                    if scores[k, i] > scores[best_class, i]:
+                        best_class = k
+                n_changed += decided[start + i] != best_class
+                decided[start + i] = best_class
     return n_changed

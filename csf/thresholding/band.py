@@ -108,17 +108,17 @@ class ConfidenceBand:
         n_found = np.searchsorted(-descending, -thresholds, side="right")
         hits = np.concatenate([[0], np.cumsum(self.is_pos[order])])[n_found]
         rejected = n - n_pos - (n_found - hits)
-        found = {
+        bounds = {
             "thresholds": thresholds,
             "recall": _rate_bound(hits, n_pos, _PARTS["recall"] * error),
             "specificity": _rate_bound(rejected, n - n_pos, _PARTS["specificity"] * error),
             "precision": np.zeros(thresholds.size),
             "share": tuple(binomtest(n_pos, n).proportion_ci(1.0 - _PARTS["share"] * error, method="exact")),
         }
-        at = np.unique(np.searchsorted(-thresholds, -above))
-        lower = _lower_bound(hits[at], n_found[at], _PARTS["precision"] * error / at.size)
-        found["precision"][at] = lower
-        for name, value in found.items():
+        tested = np.unique(np.searchsorted(-thresholds, -above))
+        lower = _lower_bound(hits[tested], n_found[tested], _PARTS["precision"] * error / tested.size)
+        bounds["precision"][tested] = lower
+        for name, value in bounds.items():
             object.__setattr__(self, name, value)
 
     def worst(self, metric: MetricLike) -> Array:

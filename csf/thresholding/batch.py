@@ -85,9 +85,9 @@ def best_rows(decided: BoolArray, rank: Array, limit: int, X: Samples) -> BoolAr
     return best
 
 
-def _by_content(X: Samples, at: IntArray) -> IntArray:
+def _by_content(X: Samples, chosen: IntArray) -> IntArray:
     """Order rows by a digest of their values, so that no value is preferred."""
-    rows: Any = safe_indexing(X, at)
+    rows: Any = safe_indexing(X, chosen)
     rows = np.asarray(rows.toarray() if issparse(rows) else rows).tolist()
     return np.argsort([blake2b(repr(row).encode(), digest_size=16).hexdigest() for row in rows], kind="stable")
 
@@ -133,8 +133,8 @@ def best_answers(
         gains = np.where(possible, gains, gains[possible].min() - lift_of(gains))
     answers = gains.argmax(axis=1)
     taken = np.ones(len(gains)) if weight is None else weight
-    limits = {at: limit for at, limit in limits.items() if limit < len(gains) or weight is not None}
-    if all(taken[answers == at].sum() <= limit + ROUNDING for at, limit in limits.items()):
+    limits = {answer: limit for answer, limit in limits.items() if limit < len(gains) or weight is not None}
+    if all(taken[answers == answer].sum() <= limit + ROUNDING for answer, limit in limits.items()):
         return answers
     # Limits move no row whose best answer has none.
     moving = np.flatnonzero(np.isin(answers, list(limits)) & (taken > 0.0))
@@ -171,7 +171,7 @@ def reviewed_within(
     limit on reviews.
     """
     rows = np.arange(len(gains))
-    kept = all(np.count_nonzero(decided == at) <= limit for at, limit in limits.items())
+    kept = all(np.count_nonzero(decided == answer) <= limit for answer, limit in limits.items())
     if kept and not barred[rows, decided].any():
         return decided
     answers = best_answers(np.where(barred, -np.inf, gains), limits, X)
@@ -198,20 +198,20 @@ def _transported(gains: Array, taken: Array, limits: Mapping[int, float]) -> tup
     _, prices = _transported(gains[part], taken[part], dict(zip(places, rounded_up)))
     answers, ordered = (gains - prices).argmax(axis=1), np.sort(gains - prices, axis=1)
     distance = ordered[:, -1] - ordered[:, -2]
-    near, wrong = np.zeros(n_rows, dtype=bool), np.ones(n_rows, dtype=bool)
+    tied, wrong = np.zeros(n_rows, dtype=bool), np.ones(n_rows, dtype=bool)
     while True:
         nearest = np.sort(distance[wrong])
-        near |= wrong & (distance <= nearest[: _NEAR * int(n_rows**0.5)][-1])
-        left = room - [taken[~near & (answers == at)].sum() for at in places]
+        tied |= wrong & (distance <= nearest[: _NEAR * int(n_rows**0.5)][-1])
+        left = room - [taken[~tied & (answers == answer)].sum() for answer in places]
         if (left >= -ROUNDING).all():
             decided = answers.copy()
-            decided[near], prices = _solved(gains[near], taken[near], places, np.maximum(left, 0.0))
+            decided[tied], prices = _solved(gains[tied], taken[tied], places, np.maximum(left, 0.0))
             net = gains - prices
-            wrong = ~near & (net.max(axis=1) > net[np.arange(n_rows), decided] + _NO_GAIN)
+            wrong = ~tied & (net.max(axis=1) > net[np.arange(n_rows), decided] + _NO_GAIN)
             if not wrong.any():
                 return decided, prices
         else:
-            wrong = ~near
+            wrong = ~tied
 
 
 def _solved(gains: Array, taken: Array, places: Sequence[int], room: Array) -> tuple[IntArray, Array]:
@@ -239,7 +239,7 @@ def _solved(gains: Array, taken: Array, places: Sequence[int], room: Array) -> t
 
 def limits_of(at_most: object, names: Sequence[Label], n_rows: int) -> dict[int, int]:
     """Read the numbers of rows that some classes may get; raise a ValueError where rows are left without a class."""
-    limits = {at: check_capacity(limit, n_rows) for at, limit in places_limited(at_most, names).items()}
+    limits = {answer: check_capacity(limit, n_rows) for answer, limit in places_limited(at_most, names).items()}
     if len(limits) == len(names) and sum(limits.values()) < n_rows:
         raise ValueError(
             f"at_most={at_most!r} limits all classes to {sum(limits.values())} of {n_rows} rows; leave a class without "

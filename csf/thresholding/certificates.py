@@ -162,7 +162,7 @@ def certify(
     plain = all(part.weight is None and part.groups is None for part in parts)
     demands = demands_of(constraint, None if plain else weights_of(*parts))
     if searched is not None:
-        taken = [[part.found(cut) for cut in ends] for part in parts]
+        taken = [[part.predicted(cut) for cut in ends] for part in parts]
         demands = [demand.within(known, tested, (taken[0], taken[1])) for demand in demands]
     # A guide reads all thresholds, and how many samples would do is estimated at some.
     some = slice(None)
@@ -170,28 +170,29 @@ def certify(
         best = np.nan_to_num(values, nan=-np.inf).argmax()
         some = np.union1d(np.linspace(0, values.size - 1, _SOME).astype(int), best)
     outlooks = [
-        outlook_of(each, partial(known.sums, curve.lowest_score[some], each.gains), known.n_units) for each in demands
+        outlook_of(demand, partial(known.sums, curve.lowest_score[some], demand.gains), known.n_units)
+        for demand in demands
     ]
     guide = None if searched is None else Guide.of(curve, values, outlooks, tested.n_different, ends)
     paths = ScorePaths(tested, demands, 1.0 - confidence, guide)
     passed, p_values, n_tested = paths.walk(metric)
     at_value = values[curve.cuts_at(paths.curve.thresholds)]
-    at, holds = int(np.where(passed & ~np.isnan(at_value), at_value, -np.inf).argmax()), bool(passed.any())
+    at_best, holds = int(np.where(passed & ~np.isnan(at_value), at_value, -np.inf).argmax()), bool(passed.any())
     if not holds:
         tested_by_all = not np.isnan(p_values).all()
-        at = int(np.nanargmin(p_values) if tested_by_all else paths.curve.cuts_at(curve.best(metric).threshold))
-    value, threshold = float(at_value[at]), float(paths.curve.thresholds[at])
+        at_best = int(np.nanargmin(p_values) if tested_by_all else paths.curve.cuts_at(curve.best(metric).threshold))
+    value, threshold = float(at_value[at_best]), float(paths.curve.thresholds[at_best])
     lost = max(float(np.nanmax(values[allowed])) - value, 0.0) if holds and allowed.any() else 0.0
     good = values[some] >= (value + 0.5 * lost if holds else -np.inf)
     n_positives = round(tested.is_pos.sum() / tested.repeats)
-    found = tested.found(threshold)
+    predicted = tested.predicted(threshold)
     return Guarantee(
         constraint=str(constraint),
         confidence=confidence,
         holds=holds,
         threshold=threshold,
-        error=float(np.nan_to_num(p_values[at], nan=1.0)),
-        rates={name: rate_of(part, tested, found) for name, part in constraint.named_parts.items()},
+        error=float(np.nan_to_num(p_values[at_best], nan=1.0)),
+        rates={name: rate_of(part, tested, predicted) for name, part in constraint.named_parts.items()},
         n_samples=round(tested.is_pos.size / tested.repeats),
         n_positives=n_positives,
         n_tested=n_tested,
@@ -208,15 +209,15 @@ def run_in_order(tests: Sequence[Callable[[], float]], error: float) -> tuple[in
     """
     passed: tuple[int, float] | None = None
     first = 1.0
-    for at, test in enumerate(tests):
+    for number, test in enumerate(tests):
         p = test()
-        first = first if at else p
+        first = first if number else p
         if p > error:
             break
         # Each one is better by the held-out scores than those before it.
-        passed = at, p
+        passed = number, p
     place, p = (0, first) if passed is None else passed
-    return place, p, at + 1, passed is not None
+    return place, p, number + 1, passed is not None
 
 
 # ---------------------------------------------------------------- rules without a threshold
@@ -238,29 +239,31 @@ class Decisions:
         weight = self.samples.weight
         if weight is None or weight.all():
             return self
-        return Decisions(self.samples.counted(), [each[weight > 0.0] for each in self.predicted])
+        return Decisions(self.samples.counted(), [answers[weight > 0.0] for answers in self.predicted])
 
     def by_segment(self, codes: IntArray, n_segments: int) -> list[Decisions]:
         """Split the decisions by the segments of the samples."""
         segments = [np.flatnonzero(codes == code) for code in range(n_segments)]
-        return [Decisions(self.samples.take(rows), [each[rows] for each in self.predicted]) for rows in segments]
+        return [Decisions(self.samples.take(rows), [answers[rows] for answers in self.predicted]) for rows in segments]
 
-    def totals(self, gains: Array, at: int) -> Array:
+    def totals(self, gains: Array, decision: int) -> Array:
         """Sum gains of cells by unit, by the decisions of one rule."""
-        return self.samples.totals(gains[cells_of(self.samples.is_pos, self.predicted[at])])
+        return self.samples.totals(gains[cells_of(self.samples.is_pos, self.predicted[decision])])
 
-    def rate(self, constraint: Constraint, at: int) -> float:
+    def rate(self, constraint: Constraint, decision: int) -> float:
         """Compute a constrained rate of the decisions of one rule."""
-        return rate_of(constraint, self.samples, self.predicted[at])
+        return rate_of(constraint, self.samples, self.predicted[decision])
 
     def counts(self, share: Share) -> IntArray:
         """Count the ones and the counted samples of a share, a row for each rule."""
-        cells = [np.bincount(cells_of(self.samples.is_pos, each), minlength=4) for each in self.predicted]
+        cells = [np.bincount(cells_of(self.samples.is_pos, answers), minlength=4) for answers in self.predicted]
         return np.stack(share.counts(**dict(zip(CELLS, np.transpose(cells)))), axis=1)
 
     def sums(self, gains: Array, of: Callable[[Array], Array]) -> Array:
         """Sum functions of the units' totals of gains, a column for each rule; see `ScoredSamples.sums`."""
-        return np.column_stack([of(self.totals(gains, at)).sum(axis=1) for at in range(len(self.predicted))])
+        return np.column_stack(
+            [of(self.totals(gains, decision)).sum(axis=1) for decision in range(len(self.predicted))]
+        )
 
 
 def certify_decisions(
@@ -277,16 +280,16 @@ def certify_decisions(
     decisions of the same rules, the most cautious one first, about samples with held-out scores and about those to
     test. The path follows from the searched samples. Return the place of the rule too.
     """
-    searched, tested = ([each.counted() for each in views] for views in (searched, tested))
+    searched, tested = ([view.counted() for view in views] for views in (searched, tested))
     n_views = len(tested) // len(constraint.parts)
     tests_of, error = _tests_of_levels if constraint.pair_limit is None else _tests_of_pairs, 1.0 - confidence
     tests = tests_of(constraint, searched, tested, error)
-    path = _path(values, np.maximum.reduce([each(tests.n_units) for each in tests.expected]), error)
-    place, p, n_tested, holds = run_in_order([partial(tests.violation, at) for at in path.tolist()], error)
-    at = int(path[place])
-    lost = float(values.max() - values[at]) if holds else 0.0
-    good = values >= (values[at] + 0.5 * lost if holds else -np.inf)
-    positives = [int(each.samples.is_pos.sum()) for each in tested]
+    path = _path(values, np.maximum.reduce([forecast(tests.n_units) for forecast in tests.expected]), error)
+    place, p, n_tested, holds = run_in_order([partial(tests.violation, decision) for decision in path.tolist()], error)
+    decision = int(path[place])
+    lost = float(values.max() - values[decision]) if holds else 0.0
+    good = values >= (values[decision] + 0.5 * lost if holds else -np.inf)
+    positives = [int(view.samples.is_pos.sum()) for view in tested]
     by_part = zip(constraint.named_parts.items(), [tested[k : k + n_views] for k in range(0, len(tested), n_views)])
     guarantee = Guarantee(
         constraint=str(constraint),
@@ -295,17 +298,17 @@ def certify_decisions(
         threshold=np.nan,
         error=p,
         rates={
-            name: part.comparison.value(np.array([each.rate(part, at) for each in there]), part.side)
+            name: part.comparison.value(np.array([view.rate(part, decision) for view in there]), part.side)
             for (name, part), there in by_part
         },
-        n_samples=sum(each.samples.score.size for each in tested[:n_views]),
+        n_samples=sum(view.samples.score.size for view in tested[:n_views]),
         n_positives=min(positives),
         n_tested=n_tested,
         needed=_needed(tests.expected, good, tests.n_units, min(positives), error),
         lost=lost,
         smallest=names[int(np.argmin(positives)) % n_views] if names else "",
     )
-    return guarantee, at
+    return guarantee, decision
 
 
 class _Tests(NamedTuple):
@@ -324,7 +327,7 @@ def _tests_of_levels(
     n_units = tested[0].samples.n_units
     for place, (known, new) in enumerate(zip(searched, tested)):
         parts = known.samples, new.samples
-        plain = all(each.weight is None and each.groups is None for each in parts)
+        plain = all(part.weight is None and part.groups is None for part in parts)
         part = replace(constraint.parts[place // n_views], by=None)
         demand = Demand.of(part, None if plain else weights_of(*parts))
         demands.append(demand.within(*parts, (known.predicted, new.predicted)))
@@ -332,9 +335,12 @@ def _tests_of_levels(
         n_searched = parts[0].n_units * n_units / max(parts[1].n_units, 1)
         outlooks.append(outlook_of(demands[-1], partial(known.sums, demands[-1].gains), n_searched))
 
-    def violation(at: int) -> float:
+    def violation(decision: int) -> float:
         known = zip(demands, tested, outlooks)
-        p = [p_value(one, each.totals(one.gains, at), error, outlook.sizes[at]) for one, each, outlook in known]
+        p = [
+            p_value(one, view.totals(one.gains, decision), error, outlook.sizes[decision])
+            for one, view, outlook in known
+        ]
         return float(np.max(p))
 
     return _Tests([outlook.p for outlook in outlooks], n_units, violation)
@@ -347,10 +353,10 @@ def _tests_of_pairs(
     share, limit = share_of(constraint.quantity), constraint.pair_limit
     assert share is not None, "checked before"
     assert limit is not None, "there is one"
-    known, counts = (np.stack([each.counts(share) for each in views], axis=1) for views in (searched, tested))
-    n_searched, n_units = (sum(each.samples.n_units for each in views) for views in (searched, tested))
+    known, counts = (np.stack([view.counts(share) for view in views], axis=1) for views in (searched, tested))
+    n_searched, n_units = (sum(view.samples.n_units for view in views) for views in (searched, tested))
     expected = expected_violation_of_pairs(list(known), share, limit, n_searched)
-    return _Tests([expected], n_units, lambda at: violation_of_pairs(counts[at], share, limit, error))
+    return _Tests([expected], n_units, lambda decision: violation_of_pairs(counts[decision], share, limit, error))
 
 
 def _path(values: Array, expected: Array, error: float) -> IntArray:
@@ -375,7 +381,7 @@ def _needed(
     """Estimate how many positives one of the good decisions needs to pass by a clear margin."""
     factor = 1.0
     while factor <= _FAR:
-        if np.maximum.reduce([each(factor * n_units)[good] for each in expected]).min() <= 0.5 * error:
+        if np.maximum.reduce([forecast(factor * n_units)[good] for forecast in expected]).min() <= 0.5 * error:
             return int(np.ceil(factor * max(n_positives, 1)))
         factor *= 1.25
     return None

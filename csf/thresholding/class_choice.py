@@ -134,15 +134,15 @@ class MulticlassStore(EntryStore[ClassRow]):
         """Compute a number for each entry from its scores alone."""
         return _mixed(score.astype(np.float32).T)
 
-    def moved(self, shares: Array) -> MulticlassStore:
+    def at_shares(self, shares: Array) -> MulticlassStore:
         """Return the same entries under other class shares, with weights and odds in proportion."""
         weight = np.ones(self.truth.size) if self._weight_there is None else self._weight_there
         there = np.bincount(self.truth, weight, self.n_classes)
-        moved = copy.copy(self)
-        vars(moved).pop("drawn", None)
-        moved.odds = shares / (there / there.sum())
-        moved.weight = weight * moved.odds[self.truth]
-        return moved
+        adapted = copy.copy(self)
+        vars(adapted).pop("drawn", None)
+        adapted.odds = shares / (there / there.sum())
+        adapted.weight = weight * adapted.odds[self.truth]
+        return adapted
 
     @cached_property
     def drawn(self) -> tuple[Units, IntArray]:
@@ -186,8 +186,8 @@ def dealt(columns: Sequence[Array], copies: IntArray) -> IntArray:
     if starts.size >= _FEW_CONTENTS * of_copies.size:
         first = np.concatenate([[0], np.cumsum(copies[order])])[starts]
         place = np.searchsorted(first, place, side="right") - 1
-    at = of_copies * _DEALT_PARTS + place % _DEALT_PARTS
-    return np.bincount(at, minlength=copies.size * _DEALT_PARTS).reshape(-1, _DEALT_PARTS)
+    part = of_copies * _DEALT_PARTS + place % _DEALT_PARTS
+    return np.bincount(part, minlength=copies.size * _DEALT_PARTS).reshape(-1, _DEALT_PARTS)
 
 
 # ---------------------------------------------------------------- the choice
@@ -225,9 +225,9 @@ class MulticlassChoice(CandidateChoice):
 
     @cached_property
     def _decided(self) -> list[IntArray]:
-        _, at = self.store.drawn
+        _, entries = self.store.drawn
         rows = [(self.store[key], rule) for key, rule in self.candidates]
-        return [(row.judged if rule == TUNED else row.decided)[at] for row, rule in rows]  # pyright: ignore[reportOptionalSubscript]
+        return [(row.judged if rule == TUNED else row.decided)[entries] for row, rule in rows]  # pyright: ignore[reportOptionalSubscript]
 
     def _confusion(self, codes: IntArray, weight: Array) -> Array:
         """Compute the confusion matrix of decisions about the entries, which sums to 1."""
@@ -305,9 +305,9 @@ class MulticlassChoice(CandidateChoice):
         return float(self.metric.value(sums / sums.sum()))
 
     def _probabilities(self, key: TrialKey) -> Array:
-        row, (_, at) = self.store[key], self.store.drawn
+        row, (_, entries) = self.store[key], self.store.drawn
         assert row.score is not None, "rules are tuned on scores"
-        return self.store.probabilities(row.score, row.costs)[at]
+        return self.store.probabilities(row.score, row.costs)[entries]
 
     def errors(self, winner: Candidate) -> Array:
         """Draw bootstrap errors of the value of a candidate, see `csf.evaluate.choices.JudgedDecisions`."""

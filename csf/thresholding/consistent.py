@@ -258,11 +258,11 @@ def frank_wolfe(curve: ThresholdCurve, metric: str | Concave, *, max_iter: int =
         # the first rule stands for the side that it is left from
         sides.setdefault(bool(target[0] <= rates[0]), next(iter(weights)))
         sides[bool(target[0] > rates[0])] = threshold
-        found = [_towards(concave, weights, rates, threshold, target)]
+        mixtures = [_towards(concave, weights, rates, threshold, target)]
         if len(sides) == 2:
             first, second = sides.values()
-            found.append(_towards(concave, {first: 1.0}, _rates(rules[first]), second, _rates(rules[second])))
-        mixed = max(found, key=lambda mixture: concave.link(*mixture[1]))
+            mixtures.append(_towards(concave, {first: 1.0}, _rates(rules[first]), second, _rates(rules[second])))
+        mixed = max(mixtures, key=lambda mixture: concave.link(*mixture[1]))
         if not concave.link(*mixed[1]) > concave.link(*rates):
             break
         weights, rates = mixed
@@ -287,13 +287,13 @@ def _towards(
 
 def check_tangents(metric: str | Metric) -> Concave:
     """Return the metric; raise a TypeError that names an alternative where Frank-Wolfe does not support it."""
-    found = get_metric(metric)
-    concave = concave_of(found)
+    known = get_metric(metric)
+    concave = concave_of(known)
     if concave is None or not concave.differentiable:
         kind = "it is not concave in them" if concave is None else "it has no tangent where it is largest"
         raise TypeError(
             "Frank-Wolfe needs a metric that is concave and differentiable in the two rates, such as 'gmean', 'hmean' "
-            f"or 'qmean'; {found.name!r} will not do: {kind}. Use PlugInClassifier, which takes any metric"
+            f"or 'qmean'; {known.name!r} will not do: {kind}. Use PlugInClassifier, which takes any metric"
         )
     return concave
 

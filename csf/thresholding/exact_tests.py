@@ -56,9 +56,9 @@ class ClassWeights:
     @property
     def extremes(self) -> tuple[Array, Array]:
         """Smallest and largest weight of a unit in each class, NaN where no unit has any."""
-        of_class = [each[each > 0.0] for each in self.of_units.T]
-        each = np.array([(of.min(), of.max()) if of.size else (np.nan, np.nan) for of in of_class])
-        return each[:, 0], each[:, 1]
+        of_class = [weights[weights > 0.0] for weights in self.of_units.T]
+        extremes = np.array([(of.min(), of.max()) if of.size else (np.nan, np.nan) for of in of_class])
+        return extremes[:, 0], extremes[:, 1]
 
 
 def _units(groups: IntArray | None, n_samples: int) -> tuple[IntArray, int]:
@@ -90,7 +90,7 @@ class ScoredSamples:
     def take(self, rows: IntArray | BoolArray) -> ScoredSamples:
         """Select samples."""
         beside = {name: getattr(self, name) for name in ("weight", "lost", "groups")}
-        taken = {name: each[rows] for name, each in beside.items() if each is not None}
+        taken = {name: values[rows] for name, values in beside.items() if values is not None}
         return replace(self, is_pos=self.is_pos[rows], score=self.score[rows], **taken)
 
     @cached_property
@@ -122,19 +122,19 @@ class ScoredSamples:
         """Compute the curve of all thresholds."""
         return sweep_several(self.is_pos, self.lost, self.score, self.weight)
 
-    def found(self, threshold: float) -> BoolArray:
+    def predicted(self, threshold: float) -> BoolArray:
         """Mark the samples that a threshold predicts positive."""
-        found = self.score >= threshold
-        return found if self.lost is None else found & ~self.lost
+        predicted = self.score >= threshold
+        return predicted if self.lost is None else predicted & ~self.lost
 
     def sums(self, lowest: Array, gains: Array, of: Callable[[Array], Array]) -> Array:
         """Sum functions of the units' totals of gains, at thresholds that predict scores down to ``lowest`` positive.
 
         ``gains`` are amounts by cell, and ``of`` maps totals of shape (n,) to shape (n_functions, n).
         """
-        missed, found = (gains[cells_of(self.is_pos, self.found(each))] for each in (np.inf, -np.inf))
+        missed, all_found = (gains[cells_of(self.is_pos, self.predicted(threshold))] for threshold in (np.inf, -np.inf))
         start, (unit, n_units) = self.totals(missed), self._unit
-        order, change = np.lexsort([-self.score, unit]), found - missed
+        order, change = np.lexsort([-self.score, unit]), all_found - missed
         if self.weight is not None:
             change = change * self.weight
         # Totals of a unit change at each of its samples, from the largest score on.
@@ -152,9 +152,9 @@ class ScoredSamples:
         return totals[:, np.searchsorted(-score[by_score], -lowest, side="right")]
 
 
-def cells_of(is_pos: BoolArray, found: BoolArray) -> IntArray:
+def cells_of(is_pos: BoolArray, predicted: BoolArray) -> IntArray:
     """Return the place of each sample's cell in `CELLS`."""
-    return np.where(is_pos, 0, 2) + ~found
+    return np.where(is_pos, 0, 2) + ~predicted
 
 
 @dataclass(frozen=True)
@@ -181,7 +181,7 @@ class Demand:
         gains = gains_of(_terms(constraint), constraint.side, constraint.level)
         if known is None:
             return cls(gains, _level(gains), float(np.maximum(-gains, 0.0).max()))
-        smallest, largest = (_weighted(gains, each) for each in known.extremes)
+        smallest, largest = (_weighted(gains, weights) for weights in known.extremes)
         level = None if known.grouped or not np.array_equal(smallest, largest) else _level(largest)
         # Of positives, then of negatives: whatever is predicted, the worse cell is the most that they lose.
         pos, neg = np.maximum(-gains.reshape(2, 2).min(axis=1), 0.0)
@@ -203,10 +203,10 @@ class Demand:
         gain no more than the factor ``exp(q n_units)``.
         """
         parts = zip((searched, calibrated), decisions)
-        met = max(part.largest_loss(self.gains, taken) for part, taken in parts)
+        seen = max(part.largest_loss(self.gains, taken) for part, taken in parts)
         unmet = self.loss / (1.0 + searched.n_different / calibrated.n_units)
         # NaN, for a class whose weight nobody knows, stays NaN.
-        return replace(self, loss=float(np.maximum(met, unmet)))
+        return replace(self, loss=float(np.maximum(seen, unmet)))
 
 
 def demands_of(constraint: Constraint, known: ClassWeights | None = None) -> list[Demand]:
@@ -268,7 +268,7 @@ def violation_at(
        Statistical Society B 86, 2024.
     .. [2] H. Föllmer, P. Leukert, "Quantile hedging", Finance and Stochastics 3, 1999.
     """
-    cells, p = cells_of(samples.is_pos, samples.found(threshold)), 0.0
+    cells, p = cells_of(samples.is_pos, samples.predicted(threshold)), 0.0
     for demand, size in zip(demands, [None] * len(demands) if sizes is None else sizes.tolist()):
         p = np.maximum(p, p_value(demand, samples.totals(demand.gains[cells]), error, size))
     return float(p)
@@ -369,11 +369,11 @@ def _of_bets(demand: Demand, sums: Sums, n_searched: float) -> Outlook:
 
 def weights_of(*parts: ScoredSamples) -> ClassWeights:
     """Collect the weights of all parts: no unit that the user gave loses more, so none is expected to."""
-    each: list[ClassWeights] = []
+    known: list[ClassWeights] = []
     for part in parts:
         weight = np.ones(part.score.size) if part.weight is None else part.weight
-        each.append(ClassWeights.of(part.is_pos, weight, part.groups, part.repeats))
-    return ClassWeights(np.concatenate([one.of_units for one in each]), any(one.grouped for one in each))
+        known.append(ClassWeights.of(part.is_pos, weight, part.groups, part.repeats))
+    return ClassWeights(np.concatenate([one.of_units for one in known]), any(one.grouped for one in known))
 
 
 def rate_of(constraint: Constraint, calibrated: ScoredSamples, predicted: BoolArray) -> float:

@@ -54,7 +54,7 @@ class ExchangeRate(NamedTuple):
         str
             Numbers of two digits.
         """
-        value, low, high = (f"{float(f'{each:.2g}'):g}" for each in self)
+        value, low, high = (f"{float(f'{number:.2g}'):g}" for number in self)
         return f"{value}{unit} ({low} to {high})"
 
     @property
@@ -105,7 +105,7 @@ def exchange_rate(is_pos: BoolArray, score: Array, threshold: float, weight: Arr
         )
     weights: Array = np.ones(score.size) if weight is None else weight / weight.mean()
     u = _quantiles(is_pos, score, weights, score)
-    at, columns = (
+    point, columns = (
         _quantiles(is_pos, score, weights, np.array([threshold])),
         np.column_stack([np.ones(u.size), u, u * u]),
     )
@@ -119,19 +119,19 @@ def exchange_rate(is_pos: BoolArray, score: Array, threshold: float, weight: Arr
         if np.abs(step).max() < 1e-9:
             break
     moves = np.linalg.solve(hessian, (columns * (weights * (is_pos - proba))[:, None]).T)
-    place = np.array([1.0, at[0], at[0] ** 2])
+    place = np.array([1.0, point[0], point[0] ** 2])
     middle, half = -place @ coef, ndtri(0.5 + _LEVEL / 2.0) * np.sqrt(((place @ moves) ** 2).sum())
     value, low, high = np.exp(np.clip([middle, middle - half, middle + half], -700.0, 700.0)).tolist()
     return ExchangeRate(value, low, high)
 
 
-def _quantiles(is_pos: BoolArray, score: Array, weight: Array, at: Array) -> Array:
+def _quantiles(is_pos: BoolArray, score: Array, weight: Array, points: Array) -> Array:
     """Compute normal quantiles of the mean of the weighted ranks within both classes."""
-    share = np.zeros(at.size)
+    share = np.zeros(points.size)
     for among in (is_pos, ~is_pos):
         order = np.argsort(score[among], kind="stable")
         values, below = score[among][order], np.concatenate([[0.0], np.cumsum(weight[among][order])])
-        first, last = (below[np.searchsorted(values, at, side=side)] for side in ("left", "right"))
+        first, last = (below[np.searchsorted(values, points, side=side)] for side in ("left", "right"))
         # Half a sample at both ends keeps all quantiles finite.
         share += 0.5 * (0.5 * (first + last) + 0.5) / (below[-1] + 1.0)
     return ndtri(share)

@@ -70,8 +70,8 @@ def excess_probability(
     enough = np.ceil(m * np.asarray(share.share(rates)) - 1e-9)
     tails = np.cumsum(_chances(others, m, ends[1:])[:, ::-1], axis=1)[:, ::-1]
     tails = np.pad(tails, ((0, 0), (0, 1)))[:, np.clip(enough - others[0], 0, others.size).astype(int)]
-    reach = (_chances(ones, n, least) * tails).sum(axis=1)
-    return float(min(1.0, reach.max() + 4.0 * _FAR + miss))
+    chance = (_chances(ones, n, least) * tails).sum(axis=1)
+    return float(min(1.0, chance.max() + 4.0 * _FAR + miss))
 
 
 def _likely(n: int, shares: Array) -> IntArray:

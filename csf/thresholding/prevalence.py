@@ -175,9 +175,9 @@ def estimate_prevalence(
     weight = np.full(proba.size, 1.0 / proba.size) if weight is None else weight / weight.sum()
     if known is None:
         return Prevalence(share, _interval_of_new(proba, pos, share, weight, z), confidence)
-    is_pos, own = _known(known)
-    _warn_of_calibration(is_pos, own)
-    new, ones, zeros = (_posterior(each, pos, share) for each in (proba, own[is_pos], own[~is_pos]))
+    is_pos, known_proba = _known(known)
+    _warn_of_calibration(is_pos, known_proba)
+    new, ones, zeros = (_posterior(values, pos, share) for values in (proba, known_proba[is_pos], known_proba[~is_pos]))
     value, interval = _between(new, ones, zeros, weight, z)
     return Prevalence(value, interval, confidence)
 
@@ -221,25 +221,25 @@ def estimate_class_shares(
     (0.396, 0.441)
     """
     z = float(norm.ppf(0.5 + 0.5 * check_fraction(confidence, "confidence")))
-    codes, own = known
+    codes, proba_known = known
     n_classes, likely = shares.size, shares.copy()
     for _ in range(_MOST_STEPS):
         # Whatever they are moved to, means of the known samples say how much; nothing is told of a class without any.
-        last, likely = likely, np.maximum(_moved(y_proba, likely / shares).mean(axis=0), _LEAST_SHARE * shares)
+        last, likely = likely, np.maximum(_at_shares(y_proba, likely / shares).mean(axis=0), _LEAST_SHARE * shares)
         if np.abs(likely - last).max() < _STEP:
             break
-    posterior = _moved(own, likely / shares)
+    posterior = _at_shares(proba_known, likely / shares)
     by_class = [posterior[codes == code] for code in range(n_classes)]
-    means = np.stack([each.mean(axis=0) for each in by_class], axis=1)
-    new = _moved(y_proba, likely / shares).mean(axis=0)
+    means = np.stack([of_class.mean(axis=0) for of_class in by_class], axis=1)
+    new = _at_shares(y_proba, likely / shares).mean(axis=0)
     if np.linalg.cond(means) > _INSEPARABLE:  # the classifier does not tell the classes apart for sure
         return [Prevalence(float(share), (0.0, 1.0), confidence) for share in likely]
     value = np.linalg.solve(means, new)
     weights = np.clip(value, 0.0, 1.0)
     # The variance of new samples is that of the mixture of the known ones.
-    squares = sum(weight * each.T @ each / len(each) for weight, each in zip(weights, by_class))
+    squares = sum(weight * of_class.T @ of_class / len(of_class) for weight, of_class in zip(weights, by_class))
     spread = (squares - np.outer(new, new)) / len(y_proba)
-    spread += sum(weight**2 * np.cov(each.T) / len(each) for weight, each in zip(weights, by_class))
+    spread += sum(weight**2 * np.cov(of_class.T) / len(of_class) for weight, of_class in zip(weights, by_class))
     inverse = np.linalg.inv(means)
     error = z * np.sqrt(np.maximum(np.diagonal(inverse @ spread @ inverse.T), 0.0))
     ends = np.clip(np.stack([value - error, value + error], axis=1), 0.0, 1.0)
@@ -247,10 +247,10 @@ def estimate_class_shares(
     return [Prevalence(float(share), (low, high), confidence) for share, (low, high) in zip(weights, ends.tolist())]
 
 
-def _moved(proba: Array, factors: Array) -> Array:
+def _at_shares(proba: Array, factors: Array) -> Array:
     """Multiply the odds of classes and scale the probabilities to sum 1."""
-    moved = proba * factors
-    return moved / np.maximum(moved.sum(axis=1, keepdims=True), _EDGE)
+    weighted = proba * factors
+    return weighted / np.maximum(weighted.sum(axis=1, keepdims=True), _EDGE)
 
 
 def fold_probabilities(
@@ -291,16 +291,16 @@ def fold_probabilities(
     True
     """
     is_pos = floats(y, "y", X=X) > 0.0
-    own, new = np.zeros(is_pos.size), np.zeros(num_samples(X_new))
+    out_of_fold, new = np.zeros(is_pos.size), np.zeros(num_samples(X_new))
     splitter: Any = check_cv(cv, is_pos, classifier=True)
     folds = list(splitter.split(np.zeros(is_pos.size), is_pos))
     model_of = check_random_state(random_state).randint(len(folds), size=new.size)
-    for at, (train, test) in enumerate(folds):
+    for number, (train, test) in enumerate(folds):
         model = trained(clone(estimator), safe_indexing(X, train), is_pos[train])
-        rows = np.flatnonzero(model_of == at)
-        own[test] = class_scores(model, safe_indexing(X, test), ("predict_proba",))[:, 1]
+        rows = np.flatnonzero(model_of == number)
+        out_of_fold[test] = class_scores(model, safe_indexing(X, test), ("predict_proba",))[:, 1]
         new[rows] = class_scores(model, safe_indexing(X_new, rows), ("predict_proba",))[:, 1]
-    return (is_pos, own), new
+    return (is_pos, out_of_fold), new
 
 
 def _known(known: tuple[ArrayLike, ArrayLike]) -> tuple[BoolArray, Array]:
@@ -308,15 +308,17 @@ def _known(known: tuple[ArrayLike, ArrayLike]) -> tuple[BoolArray, Array]:
     if not isinstance(known, (tuple, list)) or len(known) != 2:
         raise ValueError(f"known must be a pair of labels and probabilities, got {type(known).__name__}")
     y = floats(known[0], "labels of known", **{"probabilities of known": known[1]})
-    own = check_probabilities(known[1], "probabilities of known")
-    if y.shape != own.shape or not np.isin(y, (0.0, 1.0)).all():
-        raise ValueError(f"known must hold a label, 0 or 1, for each of {own.size} probabilities; write y == positive")
+    known_proba = check_probabilities(known[1], "probabilities of known")
+    if y.shape != known_proba.shape or not np.isin(y, (0.0, 1.0)).all():
+        raise ValueError(
+            f"known must hold a label, 0 or 1, for each of {known_proba.size} probabilities; write y == positive"
+        )
     is_pos = y > 0.0
     if min(is_pos.sum(), (~is_pos).sum()) < 2:
         raise ValueError(
             f"known must hold two samples of each class at least, got {is_pos.sum()} positives of {y.size}"
         )
-    return is_pos, own
+    return is_pos, known_proba
 
 
 def _posterior(proba: Array, pos: float, share: float) -> Array:
@@ -357,21 +359,21 @@ def _interval_of_new(proba: Array, pos: float, share: float, weight: Array, z: f
 
 def _between(new: Array, ones: Array, zeros: Array, weight: Array, z: float) -> tuple[float, tuple[float, float]]:
     """Locate the mean of new samples between those of two classes. Return the share and its interval."""
-    (m_one, m_zero), mean = (float(each.mean()) for each in (ones, zeros)), float(weight @ new)
-    apart, off = m_one - m_zero, mean - m_zero
-    by_one, by_zero = (z**2 * float(each.var(ddof=1)) / each.size for each in (ones, zeros))
+    (m_one, m_zero), mean = (float(values.mean()) for values in (ones, zeros)), float(weight @ new)
+    distance, off = m_one - m_zero, mean - m_zero
+    by_one, by_zero = (z**2 * float(values.var(ddof=1)) / values.size for values in (ones, zeros))
     # The variance of new samples is that of the mixture of the known ones: few positives may be missing among the new.
     by_new = z**2 * float(weight @ weight)
-    squares = [float(np.mean(each**2)) for each in (ones, zeros)]
+    squares = [float(np.mean(values**2)) for values in (ones, zeros)]
     # (off - q apart)^2 <= z^2 variance(q), a quadratic in the share q.
-    a = apart**2 * (1.0 + by_new) - by_one - by_zero
-    b = -2.0 * off * apart + 2.0 * by_zero - by_new * (squares[0] - squares[1] - 2.0 * m_zero * apart)
+    a = distance**2 * (1.0 + by_new) - by_one - by_zero
+    b = -2.0 * off * distance + 2.0 * by_zero - by_new * (squares[0] - squares[1] - 2.0 * m_zero * distance)
     c = off**2 - by_zero - by_new * (squares[1] - m_zero**2)
-    if a <= 0.0 or apart <= 0.0:  # the classifier does not tell the classes apart for sure
-        return float(np.clip(off / apart if apart else 0.5, 0.0, 1.0)), (0.0, 1.0)
+    if a <= 0.0 or distance <= 0.0:  # the classifier does not tell the classes apart for sure
+        return float(np.clip(off / distance if distance else 0.5, 0.0, 1.0)), (0.0, 1.0)
     root = np.sqrt(max(b * b - 4.0 * a * c, 0.0))
     low, high = np.clip([(-b - root) / (2.0 * a), (-b + root) / (2.0 * a)], 0.0, 1.0).tolist()
-    return float(np.clip(off / apart, 0.0, 1.0)), (low, high)
+    return float(np.clip(off / distance, 0.0, 1.0)), (low, high)
 
 
 def _warn_of_calibration(is_pos: BoolArray, proba: Array) -> None:

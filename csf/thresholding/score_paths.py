@@ -96,7 +96,7 @@ class ScorePaths:
         return self.samples.curve()
 
     @cached_property
-    def found(self) -> Array:
+    def predicted_share(self) -> Array:
         """Share of the weight that each threshold predicts positive."""
         order = np.argsort(-self.samples.score)
         weight = np.ones(order.size) if self.samples.weight is None else self.samples.weight[order]
@@ -113,9 +113,16 @@ class ScorePaths:
             families.setdefault(_where(demand.gains)[0], []).append(place)
         if self.guide is not None and len(families) > 1:
             families = {_Where.BETWEEN: list(range(len(self.demands)))}
-        passed, p_values, n_tested = np.ones(self.found.size, dtype=bool), np.zeros(self.found.size), 0
+        passed, p_values, n_tested = (
+            np.ones(self.predicted_share.size, dtype=bool),
+            np.zeros(self.predicted_share.size),
+            0,
+        )
         for where, family in families.items():
-            reached, p_there = np.zeros(self.found.size, dtype=bool), np.full(self.found.size, np.nan)
+            reached, p_there = (
+                np.zeros(self.predicted_share.size, dtype=bool),
+                np.full(self.predicted_share.size, np.nan),
+            )
             paths = self._paths(where, family, metric)
             error = self.error / len(families) / len(paths)
             for path in paths:
@@ -135,14 +142,14 @@ class ScorePaths:
     def _start(self) -> float:
         """Share of the weight that the threshold of the guide predicts positive."""
         assert self.guide is not None, "asked for where there is one"
-        return float(self.found[self.curve.cuts_at(self.guide.start)])
+        return float(self.predicted_share[self.curve.cuts_at(self.guide.start)])
 
     def _is_monotone(self, family: Sequence[int]) -> bool:
         return all(_where(self.demands[place].gains)[1] for place in family)
 
     def _paths(self, where: _Where, family: Sequence[int], metric: Metric) -> list[IntArray]:
         """List the paths of some demands, as places of thresholds."""
-        found = self.found
+        predicted = self.predicted_share
         if where is _Where.BETWEEN:
             terms = metric.terms()
             better = _Where.BETWEEN if terms is None else _where(gains_of(terms, ">=", 0.5))[0]
@@ -151,15 +158,17 @@ class ScorePaths:
             if self.guide is not None:
                 starts, ways = (self._start,), [self.guide.toward]
             # Towards many samples a path goes as one does from where few are.
-            each = [(start, way is _Where.MANY) for start in starts for way in ways]
-            return [self._path(found >= start if down else found <= start, found, down) for start, down in each]
+            begun = [(start, way is _Where.MANY) for start in starts for way in ways]
+            return [
+                self._path(predicted >= start if down else predicted <= start, predicted, down) for start, down in begun
+            ]
         down = where is _Where.FEW
         first = 0.0 if self._is_monotone(family) else self._first(family)
         if first and self.guide is not None:
             first = self._start if down else 1.0 - self._start
         exact = all(self.demands[place].level is not None for place in family)
-        shares = found if down else 1.0 - found
-        return [self._path(shares >= first, None if exact and not first else shares if first else found, down)]
+        shares = predicted if down else 1.0 - predicted
+        return [self._path(shares >= first, None if exact and not first else shares if first else predicted, down)]
 
     def _path(self, among: BoolArray, shares: Array | None, down: bool) -> IntArray:
         """Order thresholds, those whose ``shares`` grow or fall by a factor where these are given."""
@@ -194,17 +203,17 @@ class ScorePaths:
     def _follow(self, path: IntArray, family: Sequence[int], error: float) -> tuple[Array, int]:
         """Test thresholds up to the first failure; return their p-values and how many of them passed."""
         demands = [self.demands[place] for place in family]
-        exact = [self._tails(each, path) for each in demands if each.level is not None]
+        exact = [self._tails(demand, path) for demand in demands if demand.level is not None]
         p = np.maximum.reduce([np.zeros(path.size), *exact])
         n_passed = int((p > error).argmax()) if (p > error).any() else path.size
         bets = [place for place in family if self.demands[place].level is None]
-        for at in range(n_passed if bets else 0):
-            threshold = float(self.curve.thresholds[path[at]])
+        for step in range(n_passed if bets else 0):
+            threshold = float(self.curve.thresholds[path[step]])
             sizes = np.array([self._size(place, threshold) for place in bets])
             bet = violation_at([self.demands[place] for place in bets], self.samples, threshold, error, sizes)
-            p[at] = max(p[at], bet)
+            p[step] = max(p[step], bet)
             if bet > error:
-                n_passed = at
+                n_passed = step
                 break
         return p[: n_passed + 1], n_passed
 
@@ -212,8 +221,8 @@ class ScorePaths:
         """Expect a mean square of what a unit adds to a demand: by the guide, or where gains and losses are even."""
         if self.guide is not None:
             return float(self.guide.sizes[self.guide.curve.cuts_at(threshold), place])
-        gains, found = self.demands[place].gains, self.samples.found(threshold)
-        counted = np.where(found, gains[[0, 2]].any(), gains[[1, 3]].any())
+        gains, predicted = self.demands[place].gains, self.samples.predicted(threshold)
+        counted = np.where(predicted, gains[[0, 2]].any(), gains[[1, 3]].any())
         squares = self.samples.totals(counted * 1.0) ** 2 * gains.max() * -gains.min()
         return float(squares.sum() / max((squares > 0.0).sum(), 1))
 

@@ -215,7 +215,7 @@ def layouts(n_draws):
             for seed in range(n_draws):
                 rng = np.random.default_rng([seed, 5])
                 test = certify(each.draw(rng, each.n_rows, layout), aim, CONFIDENCE)
-                found = many.found(test.threshold)
+                found = many.predicted(test.threshold)
                 fn, fp, pos = (many.is_pos & ~found).mean(), (~many.is_pos & found).mean(), many.is_pos.mean()
                 false = test.holds and demand.violation(fn, fp, pos=pos) > 0.0
                 told.append((test.holds, false, aim.metric.value(fn, fp, pos=pos) if test.holds else np.nan))

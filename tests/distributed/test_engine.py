@@ -45,7 +45,7 @@ def engine(data):
 def searched(engine, base, *given, refit=False, **options):
     """Plan and result of a search."""
     plan, *_, outcome = run(engine, base, *given, refit=refit, **options)
-    return plan, outcome.found
+    return plan, outcome.result
 
 
 def run(engine, base, metric="f1", constraint=None, settings=({},), fast=False, **options):
@@ -190,7 +190,7 @@ def test_the_winner_is_trained_on_everything_from_its_solution_on_a_fold(data, t
     # A search that goes on from its file has trained nothing on folds itself.
     for _ in range(2):
         *_, outcome = run(engine, LogisticRegression(), **options)
-        assert engine.starts[0].tolist() == engine.states[0, outcome.found.winner.costs].tolist()
+        assert engine.starts[0].tolist() == engine.states[0, outcome.result.winner.costs].tolist()
 
 
 class Broad(Stateful):
@@ -327,7 +327,7 @@ def test_the_winner_is_trained_on_everything_with_normalised_costs(data):
     whole.fit(X, y, weight)
     np.testing.assert_allclose(outcome.model.coef_, whole.best_estimator_.coef_, rtol=1e-5)
     np.testing.assert_array_equal(
-        outcome.rule.predict(X), outcome.model.decision_function(X) >= outcome.found.threshold
+        outcome.rule.predict(X), outcome.model.decision_function(X) >= outcome.result.threshold
     )
 
 

@@ -65,7 +65,7 @@ def searched(each):
     config.check()
     bases = [base.__class__(**base.get_params() | more) for more in settings]
     plan, _, outcome = search_on(engine, config, [Model(None, base, config.param_grid, settings, effort=SLOW)], bases)
-    return plan, outcome.found
+    return plan, outcome.result
 
 
 def possible(row):

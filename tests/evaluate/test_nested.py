@@ -63,7 +63,7 @@ def test_a_margin_over_one_setting_is_that_on_parts_too():
         store.add((setting, 0), score=score, threshold=best.threshold, value=best.value, equal_costs=True)
     alone = ScoreStore(IS_POS)
     alone.put(store[0, 0])
-    metric, own = get_metric("f1"), Chooser(50.0, own=0)
+    metric, own = get_metric("f1"), Chooser(50.0, base_setting=0)
     assert stable_choice(store, metric, chooser=own).key == (0, 0)
     assert stable_choice(store, metric, chooser=Chooser(50.0)).key == (1, 0)
     kept, free = (Resampling(store, metric, chooser=chooser).corrected_score for chooser in (own, Chooser(50.0)))

@@ -71,7 +71,7 @@ def test_nothing_is_dropped_where_there_are_equal_costs_alone():
 
 def test_what_was_not_reached_is_no_reason_to_end():
     """Beyond an end that does not lead nothing is tried, and nothing was behind."""
-    tried = Tried([3.0, 0.0, 0.1], steps=[RaceStep(), RaceStep(), RaceStep(0, beyond=True)]).run()
+    tried = Tried([3.0, 0.0, 0.1], steps=[RaceStep(), RaceStep(), RaceStep(0, outside=True)]).run()
     assert tried.studies[1].trials
     assert not tried.studies[2].trials
     assert tried.studies[2].dropped
@@ -100,7 +100,7 @@ def test_settings_are_tried_outwards_as_long_as_they_gain():
 
 @pytest.mark.parametrize(("noise", "reached"), [([1.0, 0.0, 0.0], True), ([0.0, 0.0, 0.0], False)])
 def test_beyond_the_grid_only_from_its_best_one(noise, reached):
-    tried = Tried(noise, [RaceStep(), RaceStep(0), RaceStep(1, beyond=True)])
+    tried = Tried(noise, [RaceStep(), RaceStep(0), RaceStep(1, outside=True)])
     assert tried.studies[2].dropped
     tried.run()
     assert bool(tried.studies[2].trials) == reached
@@ -119,7 +119,7 @@ def test_steps_lead_away_from_the_own_setting():
             assert step.before is not None
             assert abs(np.log(multiples[step.before] / multiple)) == pytest.approx(np.log(4.0))
             assert abs(np.log(multiples[step.before])) < abs(np.log(multiple))
-        assert step.beyond == (multiple in BEYOND)
+        assert step.outside == (multiple in BEYOND)
     assert steps_of({"C": [1.0, 2.0]}, [{}, {}]) == [RaceStep(), RaceStep()]
 
 
@@ -217,7 +217,7 @@ def test_one_setting_can_be_the_one_that_others_have_to_beat():
         each = score + noise * np.random.default_rng(5).normal(size=300)
         value, cut = best_cut(each, is_pos, np.ones(300), None)
         store.add((setting, 0), score=each, threshold=cut, value=value, equal_costs=True)
-    assert [stable_choice(store, FBeta(), chooser=Chooser(1.0, own=setting)).key for setting in (0, 1)] == [
+    assert [stable_choice(store, FBeta(), chooser=Chooser(1.0, base_setting=setting)).key for setting in (0, 1)] == [
         (0, 0),
         (1, 0),
     ]

@@ -216,7 +216,7 @@ def test_a_loss_that_was_not_met_stays_possible_where_it_matters():
     assert demand.loss == 20.0
 
     def taken(*thresholds):
-        return tuple([part.found(threshold) for threshold in thresholds] for part in parts)
+        return tuple([part.predicted(threshold) for threshold in thresholds] for part in parts)
 
     assert demand.within(*parts, taken(50.0, np.inf)).loss == pytest.approx(20.0 * 0.3)
     assert demand.within(*parts, taken(0.0, np.inf)).loss == 20.0
@@ -304,7 +304,7 @@ def test_unequal_groups_are_signed_and_seldom_falsely(constraint):
     for seed in range(12):
         rng = np.random.default_rng([seed, 1])
         test = certified(constraint, grouped_samples(rng, 250), grouped_samples(rng, 110), 0.8)
-        found = whole.found(test.threshold)
+        found = whole.predicted(test.threshold)
         fn, fp = (whole.is_pos & ~found).mean(), (~whole.is_pos & found).mean()
         told.append((test.holds, test.holds and demand.violation(fn, fp, pos=whole.is_pos.mean()) > 0.0))
     signed, false = np.mean(told, axis=0)
@@ -719,7 +719,7 @@ def test_lognormal_weights_are_signed_more_often_by_stakes_of_the_searched_sampl
     for seed in range(200):
         rng = np.random.default_rng([seed, 3])
         test = certify(draw(rng, 840), aim, 0.9, draw(rng, 360))
-        found = whole.found(test.threshold)
+        found = whole.predicted(test.threshold)
         precision = whole.weight[found & whole.is_pos].sum() / whole.weight[found].sum()
         signed.append(test.holds)
         false.append(test.holds and precision < 0.7)
@@ -729,9 +729,9 @@ def test_lognormal_weights_are_signed_more_often_by_stakes_of_the_searched_sampl
 
 def test_a_score_at_the_threshold_is_predicted_positive():
     samples = ScoredSamples(np.array([True, False, True]), np.array([0.2, 0.5, 0.7]))
-    assert samples.found(0.5).tolist() == [False, True, True]
+    assert samples.predicted(0.5).tolist() == [False, True, True]
     lost = replace(samples, lost=np.array([False, False, True]))
-    assert lost.found(0.5).tolist() == [False, True, False]
+    assert lost.predicted(0.5).tolist() == [False, True, False]
 
 
 def test_a_path_of_bets_starts_where_they_can_win_what_a_heavy_sample_takes():

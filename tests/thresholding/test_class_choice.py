@@ -180,7 +180,7 @@ def test_weights_of_the_training_are_taken_out():
 def test_other_shares_move_weights_and_probabilities_alike():
     new = np.array([0.2, 0.2, 0.6])
     store = store_of_trials(0.5)
-    moved = store.moved(new)
+    moved = store.at_shares(new)
     odds = new / [0.5, 1 / 3, 1 / 6]
     np.testing.assert_allclose(np.bincount(CODES, moved.weight) / moved.weight.sum(), new)
     expected = PROBA * odds
@@ -188,7 +188,7 @@ def test_other_shares_move_weights_and_probabilities_alike():
         moved.probabilities(PROBA, (1.0, 1.0, 1.0)), expected / expected.sum(axis=1, keepdims=True), atol=1e-6
     )
     # And once more: it is the shares of the data that odds refer to.
-    np.testing.assert_allclose(moved.moved(np.array([0.5, 1 / 3, 1 / 6])).odds, np.ones(3))
+    np.testing.assert_allclose(moved.at_shares(np.array([0.5, 1 / 3, 1 / 6])).odds, np.ones(3))
     np.testing.assert_array_equal(store.odds, np.ones(3))
 
 

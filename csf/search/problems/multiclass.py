@@ -441,7 +441,7 @@ class MulticlassResult(AnsweredResult):
         new, n_classes = floats(shares, "pos"), self.store.n_classes
         if new.shape != (n_classes,) or not (new > 0.0).all() or not np.isfinite(new).all():
             raise ValueError(f"pos must be one positive share for each of {n_classes} classes, got {shares!r}")
-        store = self.store.moved(new / new.sum())
+        store = self.store.at_shares(new / new.sum())
         if np.allclose(store.odds, self.store.odds):
             return self, rule
         row = store[self.candidate.key]
