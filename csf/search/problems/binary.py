@@ -80,6 +80,7 @@ if TYPE_CHECKING:
     from csf.metrics.trials import OutcomeFields
     from csf.search.config import SearchConfig, SearchEffort
     from csf.search.plan import Plan
+    from csf.thresholding.base import DecisionRule
     from csf.thresholding.capacity import Capacity, NamedCapacities
     from csf.thresholding.certificates import Guarantee
 
@@ -415,7 +416,7 @@ class BinaryResult(ScoreResult):
         entries = store.first_entries
         return store.is_pos[entries], score[entries].astype(np.float64)
 
-    def at_shares(self, pos: float, rule: Any) -> tuple[BinaryResult, Any]:
+    def at_shares(self, pos: float, rule: ThresholdRule | None) -> tuple[BinaryResult, ThresholdRule | None]:
         """Adapt the result and the rule to another share of positives."""
         result = replace(self, **fields_at_share(self, pos))
         return result, None if rule is None else result.in_rule(rule)
@@ -429,11 +430,11 @@ class BinaryResult(ScoreResult):
     # Entries that each sample is in one held-out prediction.
     n_together: ClassVar[int] = 1
 
-    def tested(self, rule: Any, held_back: Task | None, confidence: float) -> Self:
+    def tested(self, rule: DecisionRule, held_back: Task | None, confidence: float) -> Self:
         """Test thresholds, or those by row."""
         return self.decision.tested(self, rule, held_back, confidence)
 
-    def tested_threshold(self, rule: Any, held_back: Task | None, confidence: float) -> Self:
+    def tested_threshold(self, rule: DecisionRule, held_back: Task | None, confidence: float) -> Self:
         """Test thresholds on samples held back, or on all without them."""
         store, score = self.store, self.row.score
         assert store is not None, "searches in memory keep predictions"

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from csf.search.study import History
     from csf.thresholding.alerts import AlertLimit, ComparedRows, WrongAlerts
     from csf.thresholding.band import ConfidenceBand
+    from csf.thresholding.base import DecisionRule
     from csf.thresholding.capacity import RankedAnswers
     from csf.thresholding.certificates import Guarantee
     from csf.thresholding.evaluation import Evaluation, TunedAnswers
@@ -252,7 +253,7 @@ class AnsweredResult(SearchResult):
 
     # ------------------------------------------------------------ tests of a constraint
 
-    def tested(self, rule: Any, held_back: Task | None, confidence: float) -> Self:
+    def tested(self, rule: DecisionRule, held_back: Task | None, confidence: float) -> Self:
         """Return the result with the best decision that passes a test, on samples held back or on all without them."""
         return with_tested_steps(self, rule, held_back, confidence)
 
@@ -340,7 +341,7 @@ class AnsweredResult(SearchResult):
     def scored_rows(self, rule: Any, task: Task) -> ComparedRows:
         """Score samples by the rule that predicts, for limits on wrong alerts."""
 
-    def with_calibration(self, rule: Any, calibration: Task) -> Self:
+    def with_calibration(self, rule: DecisionRule, calibration: Task) -> Self:
         """Keep the samples held back, which the model has not been trained on, for limits on wrong alerts."""
         return replace(self, calibrated=self.scored_rows(rule, calibration))
 
@@ -410,7 +411,7 @@ class AnsweredResult(SearchResult):
         return NamedCapacities.of(worth.corrected_score, worth.score_interval, named)
 
 
-def with_tested_steps(best: Any, rule: Any, held_back: Task | None, confidence: float) -> Any:
+def with_tested_steps(best: Any, rule: DecisionRule, held_back: Task | None, confidence: float) -> Any:
     """Test decisions of a result that are tuned to stricter and stricter levels."""
     assert held_back is not None, "decisions that are tuned are tested on other samples"
     store, steps, rows = best.store, best.stricter(), best.rows_of(rule, held_back)
