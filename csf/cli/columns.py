@@ -53,7 +53,7 @@ def _scores(search, X, limits):
         if hasattr(search, "predict_proba"):
             answers["probability"] = search.predict_proba(X)
         names = search.classes_.tolist()
-        named = {f"{kind} {name}": column for kind, each in answers.items() for name, column in zip(names, each.T)}
+        named = {f"{kind} {name}": column for kind, table in answers.items() for name, column in zip(names, table.T)}
         return named | decisions
     positive, rule = list(search.classes_).index(search.pos_label_), search.decision_rule_
     columns = {"score": rule.raw(X)}
@@ -70,8 +70,8 @@ def _reasons(search, X, labels, results, limits):
     limits = {name: limit for name, limit in limits.items() if limit is not None}
     if limits:
         names = " and ".join(f"--{name.replace('_', '-')} {_in_option(limit)}" for name, limit in limits.items())
-        moved = labels != search.predict(X)
-        reasons = [f"{text}, but {names} decides" if other else text for text, other in zip(reasons, moved.tolist())]
+        differs = labels != search.predict(X)
+        reasons = [f"{text}, but {names} decides" if other else text for text, other in zip(reasons, differs.tolist())]
     reviewed = results["decision"] == REVIEW if "decision" in results else np.zeros(labels.size, dtype=bool)
     return np.array([f"review: {text}" if r else text for text, r in zip(reasons, reviewed.tolist())], dtype=object)
 

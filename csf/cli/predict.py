@@ -378,7 +378,7 @@ def run(options: Namespace, say: Callable[..., Any]) -> None:
         share = search.prevalence(X) if options.prevalence == ESTIMATE else options.prevalence
         search, to = search.at_prevalence(share), sys.stdout if options.output else sys.stderr
         named = share if isinstance(share, dict) else {"positives": share}
-        shares = ", ".join(f"{name} {each:.4g}" for name, each in named.items())
+        shares = ", ".join(f"{name} {number:.4g}" for name, number in named.items())
         rule = "" if search.null_class_ is None else f"; {decides(search)}"
         print(f"the decision is the one for these shares: {shares}{rule}", file=to)
     if options.save is not None:
@@ -414,7 +414,7 @@ def _stands_for(search, X, labels):
 def _shown(share):
     """Show a share, or those of classes, in percent."""
     if isinstance(share, dict):
-        return ", ".join(f"{_shown(each)} ({name})" for name, each in share.items())
+        return ", ".join(f"{_shown(part)} ({name})" for name, part in share.items())
     return f"{100.0 * share:g} %"
 
 
@@ -450,7 +450,7 @@ def run_audit(options: Namespace, say: Callable[..., Any]) -> None:
         with _opened(options.output) as file:
             writer = csv.writer(file, lineterminator="\n")
             writer.writerow([name, "label"])
-            writer.writerows([cell(each), ""] for each in ids[plan.rows].tolist())
+            writer.writerows([cell(row), ""] for row in ids[plan.rows].tolist())
         if options.output:
             say(f"{options.output}: {len(plan.rows)} of {num_samples(X)} rows to have labelled, in the column label")
             say(f"{what} is then known within an interval about {plan.expected_width:.3f} wide (90 %)")
@@ -500,7 +500,7 @@ def run_monitor(options: Namespace, say: Callable[..., Any]) -> int:
         if options.id is None:
             monitor.update(y, search.predict(X), **batch)
         else:
-            ids = [id_key(each, form) for each in read_ids(options.data, options.id, form)]
+            ids = [id_key(row, form) for row in read_ids(options.data, options.id, form)]
             monitor.expect(search.predict(X), rows=ids, **batch)
     say(monitor.report())
     if options.plot:
@@ -515,16 +515,16 @@ def _take_labels(options, monitor, y, weight, form, say):
     if weight is not None:
         raise CliError("--weight belongs to the decisions: give it with the table that has no --target")
     ids, waiting = read_ids(options.data, options.id, form), {id_key(str(row), form): row for row in monitor.awaited}
-    rows = [waiting.get(id_key(each, form)) for each in ids]
+    rows = [waiting.get(id_key(row, form)) for row in ids]
     # A file of all labels so far holds those of batches that have counted, too.
     known = np.flatnonzero([row is not None for row in rows])
-    others = "".join(f"; {each!r} and the like are not" for each in np.delete(ids, known)[:1])
+    others = "".join(f"; {row!r} and the like are not" for row in np.delete(ids, known)[:1])
     text = f"{options.data}: {known.size} of {ids.size} rows are of batches that wait for labels{others}"
     if waiting and not known.size:
         way = f"rows such as {next(iter(waiting))!r} wait. Give --id a column with the ids that the decisions had"
         raise CliError(f"{text}; {way}. Nothing was counted")
     say(text)
-    monitor.update(y[known], rows=[rows[each] for each in known])
+    monitor.update(y[known], rows=[rows[place] for place in known])
 
 
 def _retune(options, search, features, X, y, weight, say):

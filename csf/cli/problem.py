@@ -420,7 +420,7 @@ class CommandProblem:
         seed = self.options.seed
         if self.config.asks_out_of_bag:
             raise ValueError("--cv oob is for csf search: methods are compared on the same folds; give --cv 5")
-        effort = shared_effort([each.effort for each in self._models(train.y)])
+        effort = shared_effort([model.effort for model in self._models(train.y)])
         cv = self.kind.cv(self.config, train.y, effort, random_state=check_random_state(seed))
         if train.together:
             cv = group_folds(cv, train.y, **train.together, random_state=seed)
@@ -437,14 +437,14 @@ class CommandProblem:
         demand = "" if self.constraint is None else f" with {self.constraint}"
         models, trials = self._models(self.data.y), options.n_trials
         if "strategy" in options:  # of several strategies each has its own number
-            trials = max(self._most_trials(options.strategy, each.effort) for each in models)
-        found = [setting for each in models for setting in each.settings]
+            trials = max(self._most_trials(options.strategy, model.effort) for model in models)
+        settings = [setting for model in models for setting in model.settings]
         text = f"{self.metric.name}{demand} of {options.base}, up to {trials} trials"
-        if len(found) > 1:
-            steps = [step for each in models for step in steps_of(each.param_grid, each.settings, each.effort)]
-            outside = sum(step.outside for step in steps)
-            text += f" of each of {len(found) - outside} settings"
-            text += f" (and of {outside} beyond them, as long as an end is best)" if outside else ""
+        if len(settings) > 1:
+            steps = [step for model in models for step in steps_of(model.param_grid, model.settings, model.effort)]
+            more = sum(step.outside for step in steps)
+            text += f" of each of {len(settings) - more} settings"
+            text += f" (and of {more} beyond them, as long as an end is best)" if more else ""
         return text
 
     def _most_trials(self, strategy, effort):

@@ -101,14 +101,14 @@ def run(options: Namespace, say: Callable[..., None]) -> None:
         names = problem.data.group_names
         groups = None if names is None else names[test.together["groups"]]
         held = held_out(search, test.X, test.y, test.weight, rivals, name=OWN, groups=groups)
-        facts, own = facts_of(search, held), _Ran(np.empty(0), seconds, _keeps_its_promise(search))
-        results = _results(problem, {OWN: own} | ran, held)
+        facts, winner = facts_of(search, held), _Ran(np.empty(0), seconds, _keeps_its_promise(search))
+        results = _results(problem, {OWN: winner} | ran, held)
         details(f"On the {test.y.shape[0]} rows held out:\n\n{_results_table(results, problem)}\n")
         if problem.several:
             details(f"{_confusion_table(facts)}\n")
         details(f"{_judged(facts, problem.reference)}\n")
     summary = summary_of(facts, options.mute)
-    details("\n".join([summary.verdict, *(_finding(*each) for each in summary.findings), ""]))
+    details("\n".join([summary.verdict, *(_finding(*finding) for finding in summary.findings), ""]))
     if not options.verbose:
         say("\n".join(_in_short(facts, problem, summary)))
     _write(options, problem, facts, results, summary.findings, say)
@@ -144,15 +144,15 @@ def _in_short(facts, problem, summary):
 
 def _verdict_lines(verdict, summary, figures):
     """Return the verdict with the finding that decides it, the figures, and what else puts the value in doubt."""
-    noticed = [each for each in summary.findings if each.code != "CSF010"]
-    doubts = [each for each in noticed if each.code in SUSPICIONS]
-    simpler = [each for each in noticed if each.code == "CSF009" and summary.outcome == SIMPLER]
+    noticed = [finding for finding in summary.findings if finding.code != "CSF010"]
+    doubts = [finding for finding in noticed if finding.code in SUSPICIONS]
+    simpler = [finding for finding in noticed if finding.code == "CSF009" and summary.outcome == SIMPLER]
     decides = simpler or (noticed if summary.outcome == REFUSED else doubts)[:1]
-    reason = "".join(f" {each.text} ({each.code})" for each in decides)
+    reason = "".join(f" {finding.text} ({finding.code})" for finding in decides)
     first = wrapped(in_options(f"{verdict}{reason}"))
-    others = [each for each in noticed if each not in decides]
-    also = [f"Noticed: {each.title} ({each.code})." for each in others[:1] if each not in doubts]
-    return [first, *figures, *(_finding(*each) for each in doubts if each not in decides), *also]
+    others = [finding for finding in noticed if finding not in decides]
+    also = [f"Noticed: {finding.title} ({finding.code})." for finding in others[:1] if finding not in doubts]
+    return [first, *figures, *(_finding(*finding) for finding in doubts if finding not in decides), *also]
 
 
 def _next_step(options, outcome):
@@ -200,8 +200,11 @@ def _search(problem, setup, train, limit):
 def _trials_table(facts):
     """Format the winner, the best trial with equal costs, and as many of the other best trials as fit."""
     shown, won, n_trials = _worth_showing(facts.search), facts.search.best_index_, facts.search.n_trials_
-    columns = [TableColumn(each.title, [each.values[at] for at in shown], each.spec) for each in facts.trial_columns]
-    marks = TableColumn("", ["*" if at == won else "" for at in shown])
+    columns = [
+        TableColumn(place.title, [place.values[column] for column in shown], place.spec)
+        for place in facts.trial_columns
+    ]
+    marks = TableColumn("", ["*" if place == won else "" for place in shown])
     more = n_trials - len(shown)
     note = f"\n{more} more trials, none with a larger tuned value; --json has all of them" if more else ""
     return _table(Table("", [marks, *columns])) + note
@@ -218,8 +221,10 @@ def _worth_showing(search):
     trials = search.trials_
     if len(trials) <= _MOST_ROWS:
         return list(range(len(trials)))
-    best = sorted(range(len(trials)), key=lambda at: (trials[at].state != "complete", -(trials[at].score or 0.0), at))
-    equal = [at for at in best if len(set(trials[at].costs)) == 1][:1]
+    best = sorted(
+        range(len(trials)), key=lambda place: (trials[place].state != "complete", -(trials[place].score or 0.0), place)
+    )
+    equal = [place for place in best if len(set(trials[place].costs)) == 1][:1]
     first = list(dict.fromkeys([search.best_index_, *equal, *best]))
     return sorted(first[:_MOST_ROWS])
 
@@ -296,7 +301,7 @@ def _expected_seconds(problem, setup, search, seconds):
 
 def _results(problem, ran, held):
     """Return a record of each method."""
-    judged, records = {each.name: each for each in held.judged}, []
+    judged, records = {one.name: one for one in held.judged}, []
     certified = problem.constraint is not None and problem.options.confidence is not None
     for name, one in ran.items():
         record = {"method": f"csf, {problem.options.strategy}" if name == OWN else name}
@@ -324,11 +329,11 @@ def _results_table(results, problem):
     return "\n".join([format_table(header, rows), *notes])
 
 
-def _write(options, problem, facts, results, found, say):
+def _write(options, problem, facts, results, findings, say):
     """Write the files that the options request."""
     search = facts.search
     if options.json:
-        write_json(options.json, _valid(_report(options, problem, facts, results, found)))
+        write_json(options.json, _valid(_report(options, problem, facts, results, findings)))
         say(f"all results: {options.json}")
     if options.save:
         save_model(options.save, search, problem.data.features)
@@ -366,7 +371,7 @@ def _valid(value):
     return value if value is None or isinstance(value, (bool, int, float, str)) else str(value)
 
 
-def _report(options, problem, facts, results, found):
+def _report(options, problem, facts, results, findings):
     """Collect all results as plain numbers, strings and lists."""
     search, judged = facts.search, [] if facts.held is None else facts.held.judged
     data = problem.data
@@ -381,13 +386,13 @@ def _report(options, problem, facts, results, found):
             **_roles(data),
         },
         "trials": [
-            {**trial.to_dict(), **_cut(trial), "params": search.cv_results_["params"][at]}
-            for at, trial in enumerate(search.trials_)
+            {**trial.to_dict(), **_cut(trial), "params": search.cv_results_["params"][index]}
+            for index, trial in enumerate(search.trials_)
         ],
         "winner": facts.record,
         "held_out": results,
-        "held_out_intervals": [asdict(each) for each in judged],
-        "checks": [each._asdict() for each in found],
+        "held_out_intervals": [asdict(one) for one in judged],
+        "checks": [finding._asdict() for finding in findings],
     }
 
 
@@ -460,7 +465,10 @@ def run_threshold(options: Namespace, say: Callable[..., None]) -> None:
         random_state=options.seed,
     )
     say(f"{options.data}: {data.counted}, {100 * data.pos:.3g} % of them {data.pos_label}")
-    cut, cuts = 0.0 + sign * decision.threshold, {k: 0.0 + sign * each for k, each in decision.thresholds.items()}
+    cut, cuts = (
+        0.0 + sign * decision.threshold,
+        {k: 0.0 + sign * threshold for k, threshold in decision.thresholds.items()},
+    )
     say("\n".join(_threshold_lines(options, decision, cut, cuts, data.pos_label)))
     record = _decision_record(options, decision, cut, cuts)
     if certified is not None:
@@ -501,8 +509,8 @@ def _threshold_lines(
     options: Namespace, decision: Decision, cut: float, cuts: dict[Label, float], positive: Label
 ) -> list[str]:
     facts, side = facts_of(decision.search), "<=" if options.lower_is_positive else ">="
-    named = {f" of {segment}": each for segment, each in cuts.items()} or {"": cut}
-    lines = [f"predict {positive} where {options.score}{of} {side} {each:.6g}" for of, each in named.items()]
+    named = {f" of {segment}": threshold for segment, threshold in cuts.items()} or {"": cut}
+    lines = [f"predict {positive} where {options.score}{of} {side} {threshold:.6g}" for of, threshold in named.items()]
     texts = [
         facts.on_one_line(facts.expected),
         str(facts.worth(facts.estimates[-1])[0]),

@@ -142,10 +142,14 @@ def _decoding() -> Iterator[None]:
     try:
         yield
     except UnicodeError as error:
-        near = error.object[max(error.start - 8, 0) : error.end + 8] if isinstance(error, UnicodeDecodeError) else b""
-        likely = "cp1252" if b"\0" not in near else "utf-16" if near[0] >= 0xFE else "utf-16-le"  # which has no mark
-        met = f" (in {likely} it reads {near.decode(likely, 'replace')!r})" if near else ""
-        raise ValueError(f"{error}{met}; give the encoding of the file, such as --encoding {likely}") from None
+        context = (
+            error.object[max(error.start - 8, 0) : error.end + 8] if isinstance(error, UnicodeDecodeError) else b""
+        )
+        likely = (
+            "cp1252" if b"\0" not in context else "utf-16" if context[0] >= 0xFE else "utf-16-le"
+        )  # which has no mark
+        decoded = f" (in {likely} it reads {context.decode(likely, 'replace')!r})" if context else ""
+        raise ValueError(f"{error}{decoded}; give the encoding of the file, such as --encoding {likely}") from None
 
 
 # What a cell of a feature, a label or a weight may be.
@@ -305,12 +309,12 @@ def _checked_names(path: str, separator: str, form: TableFormat) -> list[str]:
             raise ValueError("No columns to parse from file")
         if any("\0" in name for name in names):
             raise ValueError("its texts hold zero bytes; give the encoding of the file, such as --encoding utf-16-le")
-        names = [name or f"Unnamed: {at}" for at, name in enumerate(names)]
+        names = [name or f"Unnamed: {number}" for number, name in enumerate(names)]
         if form.header is False:
-            names = [str(at) for at in range(len(names))]
+            names = [str(number) for number in range(len(names))]
         elif form.header is None:
             _check_header(names, form)
-        twice = next((name for at, name in enumerate(names) if name in names[:at]), None)
+        twice = next((name for number, name in enumerate(names) if name in names[:number]), None)
         if twice is not None:
             way = "; if the first line holds data, give --no-header" if form.numeral(twice) else ""
             raise ValueError(f"the header has the column {twice!r} more than once; rename or remove the others{way}")
@@ -328,7 +332,7 @@ def _check_header(names: list[str], form: TableFormat) -> None:
     """Raise a ValueError for a header of numbers that do not count the columns; warn of some that are no counts."""
     numbers = [number for number in map(form.numeral, names) if number is not None]
     way = "give --no-header (columns are then called 0, 1, 2, ...)"
-    counts = [[str(at + first) for at in range(len(names))] for first in (0, 1)]
+    counts = [[str(number + first) for number in range(len(names))] for first in (0, 1)]
     if len(numbers) == len(names) and numbers not in counts:
         shown = ", ".join(names[:3])
         raise ValueError(
@@ -530,11 +534,11 @@ def warn_of_columns(frame: Samples, categorical: Sequence[str]) -> None:
     """Warn of dates and numbers that are texts, of names and keys, and of columns without information."""
     for name in categorical:
         texts = frame[name].dropna().astype(str)
-        said = _suspicion(texts, frame.shape[0])
-        if said and texts.nunique() > _MANY and way_out(texts):
-            raise CliError(f"column {name!r} {said} --drop {name!r}")
-        if said:
-            warn(f"column {name!r} {said} --drop {name!r}")
+        suspicion = _suspicion(texts, frame.shape[0])
+        if suspicion and texts.nunique() > _MANY and way_out(texts):
+            raise CliError(f"column {name!r} {suspicion} --drop {name!r}")
+        if suspicion:
+            warn(f"column {name!r} {suspicion} --drop {name!r}")
     for name in frame.columns.difference(list(categorical)):
         if is_counter(frame[name].to_numpy(np.float64, na_value=np.nan)):
             way = f"unless it is a time, leave it out with --drop {name!r}"
@@ -607,9 +611,12 @@ def format_table(header: Sequence[str], rows: Sequence[Sequence[str]], *, left: 
 
     def line(cells):
         padded = (
-            cell.ljust(width) if at < left else cell.rjust(width) for at, (cell, width) in enumerate(zip(cells, widths))
+            cell.ljust(width) if place < left else cell.rjust(width)
+            for place, (cell, width) in enumerate(zip(cells, widths))
         )
         return f"| {' | '.join(padded)} |"
 
-    rule = "|".join("-" * (width + 2) if at < left else "-" * (width + 1) + ":" for at, width in enumerate(widths))
+    rule = "|".join(
+        "-" * (width + 2) if place < left else "-" * (width + 1) + ":" for place, width in enumerate(widths)
+    )
     return "\n".join([line(header), f"|{rule}|", *map(line, rows)])

@@ -86,15 +86,15 @@ def plain(value: Any) -> Any:
     """Convert what a rule holds to JSON; what decides nothing, such as the demand it was tuned for, is a text."""
     kind = type(value).__name__
     if kind in _KINDS:
-        return {"type": kind} | plain({each.name: getattr(value, each.name) for each in fields(value)})
+        return {"type": kind} | plain({field.name: getattr(value, field.name) for field in fields(value)})
     if hasattr(value, "to_dict"):
         return {"type": kind} | plain(value.to_dict())
     if isinstance(value, dict):
-        return {str(name): plain(each) for name, each in value.items()}
+        return {str(name): plain(entry) for name, entry in value.items()}
     if getattr(value, "dtype", None) == np.float32:
         return {"type": "float32", "values": plain(value.astype(float))}
     if isinstance(value, (list, tuple, np.ndarray)):
-        return [plain(each) for each in value]
+        return [plain(entry) for entry in value]
     value = value.item() if isinstance(value, np.generic) else value
     if isinstance(value, float):
         return None if np.isnan(value) else float(np.nan_to_num(value))
@@ -108,7 +108,7 @@ def restored(value: Any) -> Any:
     if not isinstance(value, dict):
         is_infinite = isinstance(value, float) and abs(value) == np.finfo(float).max
         return float(np.copysign(np.inf, value)) if is_infinite else value
-    known = {name: restored(each) for name, each in value.items()}
+    known = {name: restored(entry) for name, entry in value.items()}
     kind = known.get("type")
     if not isinstance(kind, str):
         return known
@@ -116,7 +116,7 @@ def restored(value: Any) -> Any:
         return np.array(known["values"], dtype=np.float32)
     if kind not in _KINDS:
         raise ValueError(f"no file holds what {kind} decides by; save the search itself by csf.save(search, path)")
-    types = {each.name: str(each.type) for each in fields(_KINDS[kind]) if each.name in known}
+    types = {field.name: str(field.type) for field in fields(_KINDS[kind]) if field.name in known}
     return _KINDS[kind](**{name: _typed(known[name], named) for name, named in types.items()})
 
 

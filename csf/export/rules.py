@@ -80,8 +80,16 @@ def winner_of(search: CostSearch) -> Winner:
             "best_estimator_, and with csf.export.decision_rule(search) the rule for its scores"
         )
     names, known = rule.names.tolist(), rule.known.tolist()
-    at = names.index(search.pos_label_)
-    return Winner(rule.estimator, float(rule.cut), names[at], names[1 - at], known[at], known[1 - at], str(rule.method))
+    index = names.index(search.pos_label_)
+    return Winner(
+        rule.estimator,
+        float(rule.cut),
+        names[index],
+        names[1 - index],
+        known[index],
+        known[1 - index],
+        str(rule.method),
+    )
 
 
 class BinaryRule(SavedRule):
@@ -408,8 +416,8 @@ def _numbers(steps: list[Estimator], weights: FloatArray, n_columns: int) -> tup
         )
     shift = 0.0
     for scaler in reversed(steps):
-        scale, moved = scaling(scaler, n_columns)
-        shift += float(weights @ moved)
+        scale, offset = scaling(scaler, n_columns)
+        shift += float(weights @ offset)
         weights = weights * scale
     return [NumberColumn(float(coef), float(coef * fill)) for coef, fill in zip(weights, fills)], shift
 
@@ -439,7 +447,7 @@ def _is_missing(entry: object) -> bool:
 def _names(chosen: Any, prepare: ColumnTransformer) -> list[str]:
     """Return the names of the chosen columns; the remainder of a table may be chosen by index."""
     known = getattr(prepare, "feature_names_in_", ())
-    names: list[Any] = [known[at] if type(at) is int and len(known) else at for at in chosen]
+    names: list[Any] = [known[column] if type(column) is int and len(known) else column for column in chosen]
     wrong = [name for name in names if not isinstance(name, str)]
     if isinstance(chosen, str) or wrong:
         raise TypeError(f"columns must be chosen by lists of their names, got {chosen!r}; fit the search on a frame")

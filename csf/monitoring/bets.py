@@ -80,8 +80,8 @@ class TermHistogram:
         counts = np.zeros((self._weights.size, n_kinds * self._costs.size))
         for heavy, part in _split(weight, self._weights):
             for dear, share in _split(cost, self._costs):
-                at = (heavy[:, None] * n_kinds + kinds) * self._costs.size + dear[:, None]
-                counts += np.bincount(at.ravel(), ((part * share)[:, None] * parts).ravel(), counts.size).reshape(
+                places = (heavy[:, None] * n_kinds + kinds) * self._costs.size + dear[:, None]
+                counts += np.bincount(places.ravel(), ((part * share)[:, None] * parts).ravel(), counts.size).reshape(
                     counts.shape
                 )
         return counts[self._is_kept].ravel()
@@ -120,8 +120,8 @@ def log_capital(value: float, places: Array, counts: Array) -> float:
         gains = -gains
     # At the end of the range nothing can be lost: any stake is possible.
     gains = gains / max(-gains.min(), 1e-12 * gains.max())
-    met = counts > 0.0
-    gains, counts = gains[met], counts[met]
+    is_counted = counts > 0.0
+    gains, counts = gains[is_counted], counts[is_counted]
 
     def growth(stake: float) -> float:
         return float(counts @ (gains / (1.0 + stake * gains)))

@@ -44,7 +44,7 @@ class Cohort:
     def plain(self) -> dict[str, Any]:
         """Return the cohort as JSON can hold it."""
         weight = None if self.weight is None else self.weight.tolist()
-        cost = [None if np.isnan(each) else each for each in self.cost.ravel().tolist()]
+        cost = [None if np.isnan(amount) else amount for amount in self.cost.ravel().tolist()]
         codes = {name: getattr(self, name).ravel().tolist() for name in ("y_pred", "y")}
         return {"name": self.name, "rows": self.rows, **codes, "weight": weight, "cost": cost}
 
@@ -54,7 +54,7 @@ class Cohort:
         names = ("name", "rows", "y_pred", "y", "weight", "cost")
         if not isinstance(content, dict) or set(content) != set(names):
             return None
-        name, rows, y_pred, y, weight, cost = (content[each] for each in names)
+        name, rows, y_pred, y, weight, cost = (content[entry] for entry in names)
         parts = [
             (rows, 1),
             (y_pred, n_labels),
@@ -65,22 +65,22 @@ class Cohort:
         if not (
             isinstance(name, str)
             and name
-            and all(type(each) is list and len(each) == width * len(rows) for each, width in parts)
+            and all(type(column) is list and len(column) == width * len(rows) for column, width in parts)
         ):
             return None
         sound = (
             all(type(row) in (int, str) for row in rows)
             and all(type(code) is int and 0 <= code < n_classes for code in y_pred)
             and all(type(code) is int and NO_LABEL <= code < n_classes for code in y)
-            and all(_is_amount(each) for each in weight or [])
-            and all(each is None or _is_amount(each) for each in cost)
+            and all(_is_amount(value) for value in weight or [])
+            and all(amount is None or _is_amount(amount) for amount in cost)
             # Of costs of rows all are known from the start.
             and (n_costs == 1 or None not in cost)
         )
         if not sound:
             return None
         given = None if weight is None else np.array(weight, dtype=float)
-        codes, labels = (np.reshape(np.array(each, dtype=np.int64), (-1, n_labels)) for each in (y_pred, y))
+        codes, labels = (np.reshape(np.array(codes, dtype=np.int64), (-1, n_labels)) for codes in (y_pred, y))
         return cls(name, rows, codes, labels, given, np.reshape(np.array(cost, dtype=float), (-1, n_costs)))
 
 
@@ -139,7 +139,7 @@ def take_labels(
     ValueError
         If a row is not expected, or has another label or cost already.
     """
-    places = {row: (cohort, at) for cohort in cohorts for at, row in enumerate(cohort.rows)}
+    places = {row: (cohort, index) for cohort in cohorts for index, row in enumerate(cohort.rows)}
     unknown = [row for row in rows if row not in places]
     if unknown:
         raise ValueError(
@@ -148,19 +148,22 @@ def take_labels(
         )
     for k in np.flatnonzero((y != NO_LABEL).all(axis=1)).tolist():
         row, label = rows[k], y[k]
-        cohort, at = places[row]
-        before, amount = cohort.y[at].copy(), cohort.cost[at] if cost is None else cost[k]
+        cohort, index = places[row]
+        before, amount = cohort.y[index].copy(), cohort.cost[index] if cost is None else cost[k]
         if NO_LABEL in before:
-            cohort.y[at], cohort.cost[at] = label, amount
+            cohort.y[index], cohort.cost[index] = label, amount
         elif (before != label).any():
-            first, second = (classes[each].tolist()[0 if each.size == 1 else slice(None)] for each in (before, label))
+            first, second = (
+                classes[codes].tolist()[0 if codes.size == 1 else slice(None)] for codes in (before, label)
+            )
             raise ValueError(
                 f"row {row!r} has the label {first!r} already, and now {second!r}; the first "
                 "one stays, and nothing was counted. Give labels once they are final"
             )
-        elif not np.array_equal(cohort.cost[at], amount, equal_nan=True):
+        elif not np.array_equal(cohort.cost[index], amount, equal_nan=True):
             raise ValueError(
-                f"row {row!r} has the cost {cohort.cost[at, 0]:g} already, and now {amount[0]:g}; nothing was counted"
+                f"row {row!r} has the cost {cohort.cost[index, 0]:g} already, and now {amount[0]:g}; nothing was "
+                "counted"
             )
 
 

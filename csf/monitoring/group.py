@@ -76,7 +76,9 @@ class MonitorGroup(Recorded):
         # Columns of the labels of each; ``None`` for one label a row.
         self._columns = [column for column, _ in watched]
         if len(self.monitors) < len(watched):
-            raise ValueError(f"{', '.join(each.demand for each in monitors)} are twice of one metric; give it once")
+            raise ValueError(
+                f"{', '.join(monitor.demand for monitor in monitors)} are twice of one metric; give it once"
+            )
         self._resume()
 
     @property
@@ -95,7 +97,7 @@ class MonitorGroup(Recorded):
         return list(dict.fromkeys(row for monitor in self.monitors.values() for row in monitor.awaited))
 
     def __repr__(self) -> str:
-        return f"MonitorGroup({', '.join(each.demand for each in self.monitors.values())}, alarm={self.alarm!r})"
+        return f"MonitorGroup({', '.join(monitor.demand for monitor in self.monitors.values())}, alarm={self.alarm!r})"
 
     def report(self) -> str:
         """Summarise the evidence of each monitor so far and what to do.
@@ -120,7 +122,7 @@ class MonitorGroup(Recorded):
 
         n = len(self.monitors)
         _, axes = plt.subplots(n, squeeze=False, figsize=(6.4, 3.2 * n), layout="constrained")
-        return {name: each.plot(ax) for (name, each), ax in zip(self.monitors.items(), axes.ravel())}
+        return {name: monitor.plot(ax) for (name, monitor), ax in zip(self.monitors.items(), axes.ravel())}
 
     def expect(self, y_pred: ArrayLike, *, rows: ArrayLike | None = None, **options: Any) -> None:
         """Remember a batch of decisions whose labels come later, see `Monitor.expect`.
@@ -142,8 +144,8 @@ class MonitorGroup(Recorded):
         warn_of_order(y_pred=y_pred, rows=rows, **options)
         ids = row_ids(rows, y_pred, "y_pred")
         with self._saved():
-            for monitor, found in zip(self.monitors.values(), self._parts(y_pred, "y_pred")):
-                monitor.expect(found, rows=ids, **options)
+            for monitor, predicted in zip(self.monitors.values(), self._parts(y_pred, "y_pred")):
+                monitor.expect(predicted, rows=ids, **options)
 
     def update(
         self, y: ArrayLike | None, y_pred: ArrayLike | None = None, *, rows: ArrayLike | None = None, **options: Any
@@ -175,8 +177,8 @@ class MonitorGroup(Recorded):
         ids = row_ids(rows, y, "y") if y_pred is None and y is not None else rows
         with self._saved():
             parts = self._parts(y, "y"), self._parts(y_pred, "y_pred")
-            for (name, monitor), truth, found in zip(self.monitors.items(), *parts):
-                since = monitor.update(truth, found, rows=ids, **options)
+            for (name, monitor), truth, predicted in zip(self.monitors.items(), *parts):
+                since = monitor.update(truth, predicted, rows=ids, **options)
                 if since and not self.alarm:
                     self.alarm = f"{name}: {since}"
         return self.alarm
@@ -196,7 +198,7 @@ class MonitorGroup(Recorded):
 
     def _content(self) -> dict[str, Any]:
         """Return the states of all monitors, as JSON can hold them."""
-        return {"alarm": self.alarm, "monitors": {name: each._content() for name, each in self.monitors.items()}}
+        return {"alarm": self.alarm, "monitors": {name: monitor._content() for name, monitor in self.monitors.items()}}
 
     def _restore(self, content: Any, path: object) -> None:
         """Set the states that `_content` returned; raise a ValueError where it is something else."""
@@ -207,6 +209,6 @@ class MonitorGroup(Recorded):
                 f"{path} is of the monitors {names}, not {list(self.monitors)}; it was left as it is. Give the model "
                 "and the constraint that it was written with, or another path to start again"
             )
-        for name, each in self.monitors.items():
-            each._restore(states[name], path)
+        for name, monitor in self.monitors.items():
+            monitor._restore(states[name], path)
         self.alarm = alarm or False

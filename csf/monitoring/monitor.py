@@ -433,7 +433,7 @@ class Monitor(Recorded):
         with self._saved():
             if y_pred is None:
                 early = {"sample_weight": sample_weight, "name": name, **given}
-                if odd := [key for key, each in early.items() if each is not None]:
+                if odd := [key for key, value in early.items() if value is not None]:
                     raise ValueError(f"give {'= and '.join(odd)}= to expect(), with the decisions")
                 self._take(y, rows, cost)
                 self._count_whole()
@@ -445,7 +445,7 @@ class Monitor(Recorded):
                     )
                 added = self._samples.added(y, y_pred, cost, sample_weight, given)
                 if name is not None and added.top.size:
-                    parts = (each.tobytes() for each in (added.top, added.bottom, added.truth, added.y_pred))
+                    parts = (column.tobytes() for column in (added.top, added.bottom, added.truth, added.y_pred))
                     self._recognise(name, "with these labels and predictions was counted", *parts)
                 self._count(added, self._name(name))
                 self._has_costs |= cost is not None
@@ -526,8 +526,8 @@ class Monitor(Recorded):
         self._counts += [gains.size] if self.weeks else []
         growth = np.array([np.log1p(-stake * gains).sum() for stake in self._stakes])
         self._mixed = np.logaddexp(self._mixed, opened) + growth
-        for at in np.flatnonzero(opened > self._best):  # to start here is likelier than what came before
-            self._best[at], self._starts[at], self._since[at] = opened, name, 0.0
+        for stake_index in np.flatnonzero(opened > self._best):  # to start here is likelier than what came before
+            self._best[stake_index], self._starts[stake_index], self._since[stake_index] = opened, name, 0.0
         self._best, self._since = self._best + growth, self._since + sums
         if not self.alarm and self._log_capital() >= self._log_limit():
             self.alarm = self._starts[int(np.argmax(self._best))]
@@ -609,9 +609,11 @@ class Monitor(Recorded):
     def _restore(self, content: Any, path: object) -> None:
         """Set the state that `_content` returned; raise a ValueError where it is something else."""
         content = content if isinstance(content, dict) else {}
-        for name, own in self._identity().items():
-            if content.get(name) != own:
-                fault = "is of another model" if name == "model" else f"has {name}={content.get(name)!r}, not {own!r}"
+        for name, identity in self._identity().items():
+            if content.get(name) != identity:
+                fault = (
+                    "is of another model" if name == "model" else f"has {name}={content.get(name)!r}, not {identity!r}"
+                )
                 raise ValueError(
                     f"{path} {fault}; it was left as it is. Give the model and the options that it was written "
                     "with, or another path to start again"
@@ -649,24 +651,24 @@ _STATE += ("_seen", "_has_costs", "_counts", "_cohorts")
 _SUMS = ("_since", "_whole")
 
 
-def _read(name: str, value: Any, own: Any) -> Any:
+def _read(name: str, value: Any, present: Any) -> Any:
     """Read a part of a state, in place of the present one; return ``None`` where it does not fit."""
-    if isinstance(own, np.ndarray):
-        numbers = _numbers(value, (-1 if name == "_values" else own.shape[0], *own.shape[1:]))
+    if isinstance(present, np.ndarray):
+        numbers = _numbers(value, (-1 if name == "_values" else present.shape[0], *present.shape[1:]))
         return numbers if numbers is None or name not in _SUMS or (numbers[..., :_N_COUNTS] >= 0.0).all() else None
-    if isinstance(own, list):
+    if isinstance(present, list):
         kind = int if name == "_counts" else str
-        fits = isinstance(value, list) and all(isinstance(each, kind) for each in value)
+        fits = isinstance(value, list) and all(isinstance(entry, kind) for entry in value)
     elif name == "alarm":
         fits = value is False or (isinstance(value, str) and value != "")
     else:
-        fits = type(value) is type(own) and 0 <= value < HUGE
+        fits = type(value) is type(present) and 0 <= value < HUGE
     return value if fits else None
 
 
 def _read_cohorts(value: Any, *widths: int) -> list[Cohort] | None:
     """Read batches that wait; return ``None`` where they are none, or share a row."""
-    cohorts = [Cohort.read(each, *widths) for each in value] if isinstance(value, list) else [None]
+    cohorts = [Cohort.read(record, *widths) for record in value] if isinstance(value, list) else [None]
     whole = [cohort for cohort in cohorts if cohort is not None]
     rows = [row for cohort in whole for row in cohort.rows]
     return whole if len(whole) == len(cohorts) and len(set(rows)) == len(rows) else None
@@ -683,7 +685,7 @@ def _numbers(value: Any, shape: tuple[int, ...]) -> Array | None:
 
 def _plain(value: Any) -> Any:
     if isinstance(value, list):
-        return [each.plain() if isinstance(each, Cohort) else each for each in value]
+        return [cohort.plain() if isinstance(cohort, Cohort) else cohort for cohort in value]
     return value.tolist() if isinstance(value, np.ndarray) else value
 
 

@@ -466,8 +466,8 @@ class ErrorProfileDisplay(Display):
                 labels.append(place(ax, f"{self.constraint}", ends[-1], points=points, others=labels, color=PURPLE))
         if self.winner is not None:
             name = "winner" if self.feasible else "closest"
-            at = np.array(self.winner) / unit
-            labels.append(place(ax, name, at, points=points, others=labels))
+            point = np.array(self.winner) / unit
+            labels.append(place(ax, name, point, points=points, others=labels))
         if known.size:
             middle = known[np.abs(known / [right, top] - 0.5).sum(axis=1).argmin()]
             labels.append(place(ax, "reached", middle, points=points, others=labels, color=GREEN))
@@ -505,8 +505,8 @@ def profile_data(
     winner, known = winner if winner in complete else best_trial(complete), known_profiles(complete)
     assert winner is not None  # some trial is complete
     assert known is not None
-    at, box = _best_profile(winner, metric), np.array([pos, 1.0 - pos])
-    window = np.clip(np.array(at) / _SHARE, _LEAST * box, box)
+    profile, box = _best_profile(winner, metric), np.array([pos, 1.0 - pos])
+    window = np.clip(np.array(profile) / _SHARE, _LEAST * box, box)
     grid_fn, grid_fp = np.linspace(0.0, window[0], GRID), np.linspace(0.0, window[1], GRID)
     parts = () if metric.constraint is None else metric.constraint.parts
     lines = [part.half_plane(pos=pos) for part in parts]
@@ -521,7 +521,7 @@ def profile_data(
         "values": metric.value(*np.meshgrid(grid_fn, grid_fp), pos=pos),
         "best_possible": bound.best_possible() if upper_bound is None else upper_bound,
         "pos": pos,
-        "winner": at,
+        "winner": profile,
         "feasible": winner.feasible,
         "demands": [_ends(np.array(costs), rhs, window) for costs, rhs in lines],
         **names_of(metric),

@@ -404,7 +404,7 @@ class ConeDisplay(Display):
         trials = np.concatenate([np.column_stack([self.t, self.attained]), self.others])
         tips = [cone[np.argmin(cone[:, 1])] for cone in self.cones if len(cone)]
         below = [trials[np.isclose(trials[:, 0], tip[0])] for tip in tips]
-        lines = [[(tip[0], np.nanmax(each[:, 1])), tip] for tip, each in zip(tips, below) if len(each)]
+        lines = [[(tip[0], np.nanmax(points[:, 1])), tip] for tip, points in zip(tips, below) if len(points)]
         return LineCollection(lines, color=color, linewidth=0.8, linestyle=":", zorder=1.5)
 
     def _draw_trials(self, ax: Axes, point_kwargs: Params | None, bottom: float) -> None:
@@ -427,8 +427,8 @@ class ConeDisplay(Display):
         style = {"color": page.blue, "marker": "_", "markersize": 6, "zorder": 3.5}
         style |= {"linestyle": "-" if self._is_curve else "none", "linewidth": 1.6}
         (self.tops_,) = ax.plot(t[order], attained[order], **style)
-        own: Keywords = {"color": page.blue, "marker": "o", "markersize": 5, "linestyle": "none", "zorder": 4}
-        style = styled(Line2D, point_kwargs, **own, **({} if self.feasible else {"markerfacecolor": page.paper}))
+        dots: Keywords = {"color": page.blue, "marker": "o", "markersize": 5, "linestyle": "none", "zorder": 4}
+        style = styled(Line2D, point_kwargs, **dots, **({} if self.feasible else {"markerfacecolor": page.paper}))
         (self.points_,) = ax.plot(t, value, **style)
         self.winner_ = self.failed_ = None
         if self.winner is not None:
@@ -456,8 +456,8 @@ class ConeDisplay(Display):
         y_room = 0.02 * (top - bottom)
         ax.set(ylim=(bottom - (y_room if bottom == lo else 0.0), top + (y_room if top == hi else 0.0)))
         under = f" with {self.constraint}" if self.constraint is not None and self.feasible else ""
-        at = " at the best threshold" if self.caption and self._is_curve else ""
-        ax.set_ylabel(f"{self.metric_name}{under}{at}")
+        where = " at the best threshold" if self.caption and self._is_curve else ""
+        ax.set_ylabel(f"{self.metric_name}{under}{where}")
         if self.ratio:
             from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 
@@ -595,8 +595,8 @@ class ConeDisplay(Display):
             seen += [np.column_stack([x, np.full(40, height)]) for height in heights]
         points = np.concatenate(seen)
         name = "winner" if self.feasible else "closest"
-        at = f"costs {t:.3g} : 1" if self.ratio else f"t = {t:.2f}"
-        text = f"{name}: {self.metric_name} {value:.3f} at {at}"
+        where = f"costs {t:.3g} : 1" if self.ratio else f"t = {t:.2f}"
+        text = f"{name}: {self.metric_name} {value:.3f} at {where}"
         if self.expected is not None and self.feasible and np.isfinite(self.expected):
             text += f"\n{self.expected:.3f} to expect on new data"
         return place(ax, text, (t, value), points=points[np.isfinite(points).all(axis=1)], others=others)
@@ -636,7 +636,7 @@ def cone_data(
     winner: Trial | None = None,
 ) -> Keywords:
     """Compute the arrays of a `ConeDisplay`, see `ConeDisplay.from_trials`."""
-    trials, others = (_with_levels(each, metric, pos) for each in (trials, others))
+    trials, others = (_with_levels(group, metric, pos) for group in (trials, others))
     complete = sorted((trial for trial in trials if trial.state == "complete"), key=lambda trial: trial.number)
     tuned = any(trial.threshold is not None for trial in complete)
     if bound is None:
@@ -648,8 +648,8 @@ def cone_data(
             "there is no complete trial with a level to draw: tell the study its first results, or search with a cv "
             "other than 'prefit', which trains at no level"
         )
-    at = next((trial for trial in complete if winner is not None and trial.number == winner.number), None)
-    winner = at or best_trial(complete)
+    shown = next((trial for trial in complete if winner is not None and trial.number == winner.number), None)
+    winner = shown or best_trial(complete)
     assert winner is not None  # some trial is complete
     others = [trial for trial in others if trial.state == "complete" and (ratio or trial.t is not None)]
     data = {
@@ -718,20 +718,20 @@ def own_value(trial: Trial, metric: Metric) -> float:
 def setting_names(search: CostSearch) -> dict[int, str]:
     """Return the parameters in which the settings of a search differ, as text by setting number."""
     params = dict(zip((trial.setting for trial in search.trials_), search.cv_results_["params"]))
-    every = dict.fromkeys(key for each in params.values() for key in each if key != "t")
-    keys = [key for key in every if len({repr(each.get(key)) for each in params.values()}) > 1]
+    every = dict.fromkeys(key for values in params.values() for key in values if key != "t")
+    keys = [key for key in every if len({repr(values.get(key)) for values in params.values()}) > 1]
     # Of several models each has parameters of its own.
     short_keys = {key: key.rpartition("__")[2] for key in keys} if MODEL in keys else parameter_names(keys)
 
-    def text(each: Params) -> str:
+    def text(values: Params) -> str:
         parts = [
-            short(each[key]) if key == MODEL else f"{short_keys[key]} = {_rounded(each[key])}"
+            short(values[key]) if key == MODEL else f"{short_keys[key]} = {_rounded(values[key])}"
             for key in keys
-            if key in each
+            if key in values
         ]
         return short(", ".join(parts), 32)
 
-    return {setting: text(each) for setting, each in params.items()} if keys else {}
+    return {setting: text(values) for setting, values in params.items()} if keys else {}
 
 
 def _rounded(value: object) -> str:
@@ -760,15 +760,15 @@ _MARKED, _APART = (0.05, 0.1, 0.2, 0.5, 1.0, 1.5, 2.0, 3.0, 5.0, 10.0, 20.0, 50.
 def _ratios(metric: Metric, pos: float) -> list[tuple[float, float]]:
     """Return the levels of round ratios of costs, with these ratios."""
     lo, hi = metric.range(pos)
-    found: list[tuple[float, float]] = []
+    levels: list[tuple[float, float]] = []
     for ratio in _MARKED:
         # One level beyond either end: these have round ratios too.
         level = level_of_costs(metric, ratio, 1.0, pos=pos)
         if level is None:
             level = next((end for end in (lo, hi) if same_costs(metric.cost_weights(end, pos=pos), (ratio, 1.0))), None)
-        if level is not None and all(abs(level - other) >= _APART * (hi - lo) for other, _ in found):
-            found.append((level, ratio))
-    return found
+        if level is not None and all(abs(level - other) >= _APART * (hi - lo) for other, _ in levels):
+            levels.append((level, ratio))
+    return levels
 
 
 def _asked_area(complete, metric, data, *, pos, bound, eps, upper_bound):
@@ -804,9 +804,9 @@ def _drawn_area(trials, metric, data, *, pos, eps, upper_bound, margin):
         lift = np.nanmax(data["attained"] - np.interp(data["t"], levels, envelope), initial=0.0)
         return {"cones": [], "levels": levels, "envelope": np.clip(envelope + lift, lo, top), "best_possible": top}
     limit = ConeBound([_as_shown(trial, metric) for trial in _highest(trials)], metric, pos=pos, eps=eps)
-    own = limit.cones.value
+    values = limit.cones.value
     limit.cones = _lifted(limit.cones, seen)
-    limit.cones = limit.cones._replace(value=np.maximum(limit.cones.value, own + margin))
+    limit.cones = limit.cones._replace(value=np.maximum(limit.cones.value, values + margin))
     return {
         "cones": [corners(region) for region in limit.polygons()],
         "levels": levels,

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from csf.search import CostSearch
+    from csf.thresholding.capacity import Reviewed
 
 # ---------------------------------------------------------------- costs of each row
 
@@ -30,23 +31,25 @@ _LEVELS = (0.05, 0.95)
 
 def answers_to_all(search: CostSearch) -> dict[str, float]:
     """Return the mean out-of-fold cost of a row for one answer to all rows, for one threshold, and by row."""
-    found, store = search.result_, search.held_out_
-    alone = store.costs_at(found.held_out_odds, np.array([-np.inf, found.alone, np.inf]), store.copies).tolist()
+    result, store = search.result_, search.held_out_
+    to_all = store.costs_at(result.held_out_odds, np.array([-np.inf, result.alone, np.inf]), store.copies).tolist()
     names = "positive for all rows", "one threshold on the probability", "negative for all rows"
-    own = store.costs_at(found.held_out_scores, np.array([found.tuned.threshold]), store.copies)
-    return dict(zip(names, alone)) | {"each row by its own costs": own.item()}
+    by_row = store.costs_at(result.held_out_scores, np.array([result.tuned.threshold]), store.copies)
+    return dict(zip(names, to_all)) | {"each row by its own costs": by_row.item()}
 
 
 def draw_costs(ax: Axes, search: CostSearch) -> None:
     """Draw the mean out-of-fold cost of a row against the threshold of its log-odds plus log(gain / loss)."""
-    found, store = search.result_, search.held_out_
-    score = found.held_out_scores
+    result, store = search.result_, search.held_out_
+    score = result.held_out_scores
     finite = score[np.isfinite(score)]
     # The same answer to all rows is that of a threshold beyond the last score.
-    threshold, ends = np.clip(found.tuned.threshold, finite.min(), finite.max()), np.quantile(finite, [0.01, 0.99])
-    at = np.linspace(min(ends[0], threshold), max(ends[1], threshold), 101)
-    draws = [store.costs_at(score, at, counts) for counts in bootstrap_counts(store.copies, _N_DRAWS, 0)]
-    banded(ax, at, store.costs_at(score, at, store.copies), np.concatenate(draws, axis=1), "each row by its own costs")
+    threshold, ends = np.clip(result.tuned.threshold, finite.min(), finite.max()), np.quantile(finite, [0.01, 0.99])
+    cuts = np.linspace(min(ends[0], threshold), max(ends[1], threshold), 101)
+    draws = [store.costs_at(score, cuts, counts) for counts in bootstrap_counts(store.copies, _N_DRAWS, 0)]
+    banded(
+        ax, cuts, store.costs_at(score, cuts, store.copies), np.concatenate(draws, axis=1), "each row by its own costs"
+    )
     ax.axvline(threshold, color=ORANGE, linestyle="--", label="threshold in use")
     for (name, cost), dashes in zip(list(answers_to_all(search).items())[:3], (":", "-.", "--")):
         ax.axhline(cost, color=GREY, linestyle=dashes, linewidth=1, label=name)
@@ -143,13 +146,13 @@ class NetBenefitDisplay(Display):
         is_pos = check_binary_target(y_true, pos_label)[1]
         p = check_scores(y_proba, is_pos.size)
         check_probabilities(p, "y_proba")
-        at = np.unique(np.linspace(0.01, 0.99, 99) if thresholds is None else np.asarray(thresholds, dtype=float))
-        if not ((at > 0.0) & (at < 1.0)).all():
-            raise ValueError(f"thresholds must be probabilities in (0, 1), got {at.tolist()}")
-        rates, place = at / (1.0 - at), np.searchsorted(at, p, side="right")
+        cuts = np.unique(np.linspace(0.01, 0.99, 99) if thresholds is None else np.asarray(thresholds, dtype=float))
+        if not ((cuts > 0.0) & (cuts < 1.0)).all():
+            raise ValueError(f"thresholds must be probabilities in (0, 1), got {cuts.tolist()}")
+        rates, place = cuts / (1.0 - cuts), np.searchsorted(cuts, p, side="right")
 
         def benefit(counts: Array) -> Array:
-            worth = np.stack([np.bincount(place, counts * each, at.size + 1) for each in (is_pos, ~is_pos)])
+            worth = np.stack([np.bincount(place, counts * is_class, cuts.size + 1) for is_class in (is_pos, ~is_pos)])
             right, wrong = worth[:, ::-1].cumsum(axis=1)[:, -2::-1]
             return (right - rates * wrong) / counts.sum()
 
@@ -157,7 +160,7 @@ class NetBenefitDisplay(Display):
         drawn = [benefit(counts) for block in bootstrap_counts(every, _N_DRAWS, 0) for counts in block.T]
         treat_all = is_pos.mean() - rates * (~is_pos).mean()
         curves: Keywords = {"values": benefit(every), "drawn": np.stack(drawn, axis=1), "treat_all": treat_all}
-        return cls(thresholds=at, **curves, **options).plot(ax)
+        return cls(thresholds=cuts, **curves, **options).plot(ax)
 
     def plot(self, ax: Axes | None = None) -> Self:
         """Draw the decision curve.
@@ -258,22 +261,22 @@ class CapacityDisplay(Display):
         answers, weight = evaluation.answers, evaluation.terms.weight
         pays = float(weight @ (answers.codes == 1) / weight.sum())
         most = min(1.2 * max(pays, 0.01), 0.999)
-        at = np.linspace(most / _N_SHARES, most, _N_SHARES) if at_most is None else floats(at_most, "at_most")
-        if not ((at > 0.0) & (at < 1.0)).all():
-            raise ValueError(f"at_most must be shares of the rows in (0, 1), got {at.tolist()}")
-        limits = [{1: share} for share in at.tolist()]
+        shares = np.linspace(most / _N_SHARES, most, _N_SHARES) if at_most is None else floats(at_most, "at_most")
+        if not ((shares > 0.0) & (shares < 1.0)).all():
+            raise ValueError(f"at_most must be shares of the rows in (0, 1), got {shares.tolist()}")
+        limits = [{1: share} for share in shares.tolist()]
         expected = [worth for worth, _ in evaluation.within(limits, assessment)]
-        values = np.array([each.corrected_score for each in expected])
+        values = np.array([answer.corrected_score for answer in expected])
         other, ranked = None, search.result_.answers_by_probability
         if ranked is not None:
             both = (ranked, answers)
             by_probability, by_gain = (
-                np.array([evaluation.value(each.within(limit, weight)) for limit in limits]) for each in both
+                np.array([evaluation.value(answers.within(limit, weight)) for limit in limits]) for answers in both
             )
             other = values + by_probability - by_gain
         shown = {"by_probability": other, "metric_name": metric_name(search)}
-        drawn = values[:, None] + [each.errors for each in expected]
-        return cls(at_most=at, values=values, drawn=drawn, pays=pays, **shown).plot(ax)
+        drawn = values[:, None] + [answer.errors for answer in expected]
+        return cls(at_most=shares, values=values, drawn=drawn, pays=pays, **shown).plot(ax)
 
     def plot(self, ax: Axes | None = None) -> Self:
         """Draw the expected values.
@@ -315,7 +318,7 @@ def draw_confusion(ax: Axes, search: CostSearch) -> None:
 # ---------------------------------------------------------------- three answers
 
 
-def reviewed_in_words(worth: Any) -> str:
+def reviewed_in_words(worth: Reviewed) -> str:
     """Say which share of the rows gets each of the answers with reviews, and how many of them are wrong."""
     sent = ", ".join(
         f"{share:.1%} {short(answer)} ({_wrong(worth.wrong[answer])})" for answer, share in worth.shares.items()
@@ -329,8 +332,8 @@ def _wrong(rate: float) -> str:
 
 def draw_review(ax: Axes, search: CostSearch) -> None:
     """Draw a histogram of the held-out scores, stacked by the three answers that the rows receive."""
-    bands, found, store = search.review_bands(), search.result_, search.held_out_
-    rows, weight = found.allowed_answers(bands.review, bands.extra_cost), store.weights_in(store.copies)
+    bands, result, store = search.review_bands(), search.result_, search.held_out_
+    rows, weight = result.allowed_answers(bands.review, bands.extra_cost), store.weights_in(store.copies)
     answers, score = bands.decide(rows), rows.score
     low, high = np.quantile(score[np.isfinite(score)], [0.002, 0.998])
     bins = np.linspace(low, high, 50)
@@ -338,8 +341,8 @@ def draw_review(ax: Axes, search: CostSearch) -> None:
     parts = [score[answers == answer] for answer in ANSWERS]
     weights = [weight[answers == answer] * n_rows / weight.sum() for answer in ANSWERS]
     named = str(bands.names[0]), ANSWERS[1], str(bands.names[1])
-    names = [f"{each}: {n_rows * worth.shares[each]:,.0f} rows, {_wrong(worth.wrong[each])}" for each in named]
+    names = [f"{answer}: {n_rows * worth.shares[answer]:,.0f} rows, {_wrong(worth.wrong[answer])}" for answer in named]
     ax.hist(parts, bins.tolist(), weights=weights, color=[GREY, ORANGE, BLUE], label=names, stacked=True)
-    ax.set(xlabel=found.score_name, ylabel="rows")
+    ax.set(xlabel=result.score_name, ylabel="rows")
     ax.legend(fontsize=8, frameon=False, loc="lower left", bbox_to_anchor=(0.0, 1.0))
     tidy(ax)

@@ -227,15 +227,15 @@ def right_labels(
     for end, text, color, height in zip(ends, texts, colors, spread.tolist()):
         line = {"arrowstyle": "-", "color": color, "linewidth": 0.5, "shrinkA": 1, "shrinkB": 2, "relpos": (0, 0.5)}
         style: Keywords = {"fontsize": size, "va": "center", "annotation_clip": False, "arrowprops": line}
-        at = 1.0 + 10.0 / (box.width * points), height
-        notes.append(ax.annotate(text, end, xytext=at, textcoords="axes fraction", color=color, **style))
+        place = 1.0 + 10.0 / (box.width * points), height
+        notes.append(ax.annotate(text, end, xytext=place, textcoords="axes fraction", color=color, **style))
     return notes
 
 
 def along(x: Array, y: Array) -> Array:
     """Return points along a line, dense enough for labels to avoid it."""
-    at, places = np.linspace(0, len(x) - 1, 12 * len(x)), np.arange(len(x))
-    return np.column_stack([np.interp(at, places, x), np.interp(at, places, y)])
+    steps, places = np.linspace(0, len(x) - 1, 12 * len(x)), np.arange(len(x))
+    return np.column_stack([np.interp(steps, places, x), np.interp(steps, places, y)])
 
 
 def bound_title(bound: Bounded) -> str:

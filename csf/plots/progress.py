@@ -295,14 +295,14 @@ def _course(
 
 def _begins(search: CostSearch) -> dict[str, int]:
     """Return the number of each model's first trial, by the name of the model and when it was dropped."""
-    found: dict[str, int] = {}
+    first_trials: dict[str, int] = {}
     for name in dict(named_models(search.base) or ()):
-        own = np.flatnonzero(search.cv_results_[f"param_{MODEL}"] == name).tolist()
-        folds = max((len(search.trials_[at].fold_scores) for at in own), default=0)
-        dropped = own and search.cv_results_["dropped"][own].all()
+        trials = np.flatnonzero(search.cv_results_[f"param_{MODEL}"] == name).tolist()
+        folds = max((len(search.trials_[trial].fold_scores) for trial in trials), default=0)
+        dropped = trials and search.cv_results_["dropped"][trials].all()
         when = f": dropped after {folds} of {search.n_splits_} folds" if dropped else ""
-        found |= {f"{name}{when}": own[0] + 1} if own else {}
-    return found
+        first_trials |= {f"{name}{when}": trials[0] + 1} if trials else {}
+    return first_trials
 
 
 # Colour and line style of each learner: neighbours differ in both.
@@ -554,15 +554,15 @@ class MonitorDisplay(Display):
         from matplotlib.lines import Line2D
 
         ax = self._begin(ax, (6.4, 3.6))
-        at = np.arange(len(self.names))
-        ax.plot(at, self.values, **styled(Line2D, line_kw, color=BLUE, marker="o", markersize=4, linewidth=1.6))
+        places = np.arange(len(self.names))
+        ax.plot(places, self.values, **styled(Line2D, line_kw, color=BLUE, marker="o", markersize=4, linewidth=1.6))
         ax.axhline(self.level, color=GREEN, linestyle="--", linewidth=1.2)
         label(ax, f"level {self.level:.3g}", (0, self.level), color=GREEN, offset=(0, 7))
         ax.set_ylabel(self.metric_name, color=BLUE)
         other: Any = ax.twinx()
         # It is decided at 1: what is far beyond, or far below, is drawn at the edge.
         shown = np.clip(self.evidence, 1.0 / _FARTHEST, _FARTHEST)
-        other.plot(at, shown, color=GREY, linewidth=1.2)
+        other.plot(places, shown, color=GREY, linewidth=1.2)
         other.axhline(1.0, color=VERMILLION, linestyle=":", linewidth=1.2)
         other.set_yscale("log")
         other.set_ylim(min(0.03, np.min(shown, initial=1.0) / 2), max(3.0, np.max(shown, initial=1.0) * 2))
@@ -570,14 +570,14 @@ class MonitorDisplay(Display):
         other.spines[["top"]].set_visible(False)
         if self.alarm in self.names:
             place = self.names.index(self.alarm)
-            ax.axvspan(place - 0.5, at[-1] + 0.5, color=VERMILLION, alpha=0.08, linewidth=0)
+            ax.axvspan(place - 0.5, places[-1] + 0.5, color=VERMILLION, alpha=0.08, linewidth=0)
             label(ax, f"lost since {self.alarm}", (place - 0.4, ax.get_ylim()[1]), va="top", offset=(2, -3))
         if self.n_waiting:
-            ax.axvspan(at[-1] + 0.5 - self.n_waiting, at[-1] + 0.5, color=GREY, alpha=0.12, linewidth=0)
+            ax.axvspan(places[-1] + 0.5 - self.n_waiting, places[-1] + 0.5, color=GREY, alpha=0.12, linewidth=0)
             text = f"{self.n_waiting} without all labels"
-            label(ax, text, (at[-1] + 0.4, ax.get_ylim()[0]), ha="right", va="bottom", offset=(-2, 3))
+            label(ax, text, (places[-1] + 0.4, ax.get_ylim()[0]), ha="right", va="bottom", offset=(-2, 3))
         step = max(1, -(-len(self.names) // _MOST_NAMES))
-        ax.set_xticks(at[::step], self.names[::step])
+        ax.set_xticks(places[::step], self.names[::step])
         ax.set_xlabel("batch")
         tidy(ax)
         return self

@@ -370,16 +370,16 @@ class ThresholdCurveDisplay(Display):
         TypeError
             If the classifiers have no score of one positive class.
         """
-        found = held_out(cv_results, X, y, sample_weight, pos_label)
-        model, n_models = found.model, len(cv_results["estimator"])
+        curves = held_out(cv_results, X, y, sample_weight, pos_label)
+        model, n_models = curves.model, len(cv_results["estimator"])
         name = f"{type(model).__name__}, {n_models} models" if name is None else name
-        options = {"fold_curves": found.fold_curves, "name": name, "ax": ax, "threshold": threshold} | plot_kwargs
-        if not found.from_cut:
-            return cls.from_curves(found.curve, "f1" if metric is None else metric, **options)
+        options = {"fold_curves": curves.fold_curves, "name": name, "ax": ax, "threshold": threshold} | plot_kwargs
+        if not curves.from_cut:
+            return cls.from_curves(curves.curve, "f1" if metric is None else metric, **options)
         if metric is None:
             metric = aim_of(model)
         options["threshold"] = 0.0 if threshold is None else threshold
-        display = cls.from_curves(found.curve, metric, **options)
+        display = cls.from_curves(curves.curve, metric, **options)
         display.axis_name = "threshold, minus that of each model"
         display.ax_.set_xlabel(display.axis_name)
         return display
@@ -509,11 +509,11 @@ def _curve_data(
     data = _rates_at(curve, metric, curve.best(metric, constraint).threshold if threshold is None else threshold)
     if not len(fold_curves):
         return data
-    at = [(fold, fold.cuts_at(data["thresholds"])) for fold in fold_curves]
+    at_cuts = [(fold, fold.cuts_at(data["thresholds"])) for fold in fold_curves]
     if fold_thresholds is None:
         fold_thresholds = [fold.best(metric, constraint).threshold for fold in fold_curves]
     return data | {
-        "fold_values": np.array([metric.value(fold.fn[i], fold.fp[i], pos=fold.pos) for fold, i in at]),
+        "fold_values": np.array([metric.value(fold.fn[i], fold.fp[i], pos=fold.pos) for fold, i in at_cuts]),
         "fold_thresholds": np.asarray(fold_thresholds, dtype=float),
     }
 
@@ -558,29 +558,29 @@ def _search_data(
     costs: Params,
 ) -> Keywords:
     """Compute the arrays of a fitted search, on new data or on its held-out scores."""
-    found = search.result_
-    found.supports.require("ThresholdCurveDisplay")
-    at = search.best_threshold_ if threshold is None else threshold
+    result = search.result_
+    result.supports.require("ThresholdCurveDisplay")
+    cut = search.best_threshold_ if threshold is None else threshold
     # Of many rows on a cluster no scores are kept.
-    if (X is None or y is None) and (X is not y or at is None):
+    if (X is None or y is None) and (X is not y or cut is None):
         raise ValueError(_NO_SCORES.format(type(search).__name__))
     if hasattr(search, "searches_"):
         return _label_data(search, *_margins(search, X, y, weight), metric, 0.0 if threshold is None else threshold)
     curve = search.held_out_curve() if X is None else search.threshold_curve(X, y, weight, **costs)
     # The same answer to all rows is that of a threshold beyond the last score.
-    at = _OF_ANSWERS.get(getattr(search, "row_rule_", ""), at)
-    own = None if isinstance(curve, ValuedCurve) else found.metric
-    data = _curve_data(curve, own if metric is None else metric, at)
+    cut = _OF_ANSWERS.get(getattr(search, "row_rule_", ""), cut)
+    searched = None if isinstance(curve, ValuedCurve) else result.metric
+    data = _curve_data(curve, searched if metric is None else metric, cut)
     # The name of a metric with a constraint says both.
-    plain = metric is None and (own is None or own.constraint is None)
+    plain = metric is None and (searched is None or searched.constraint is None)
     data |= {"metric_name": metric_name(search)} if plain else {}
     if (paid := getattr(search, "row_costs_", None)) is not None:
         # Money and shares have no axis in common.
         data |= {} if paid.measure == "savings" or metric is not None else {"companions": {}}
         return data | {"axis_name": "threshold of log-odds + log(gain / loss)"}
-    interval = None if X is not None or at != search.best_threshold_ else getattr(search, "threshold_interval_", None)
-    band = found.band(search.confidence or 0.9) if X is None else None
-    bounds = {} if band is None else {each: band.worst_at(each, data["thresholds"]) for each in ("precision", "recall")}
+    interval = None if X is not None or cut != search.best_threshold_ else getattr(search, "threshold_interval_", None)
+    band = result.band(search.confidence or 0.9) if X is None else None
+    bounds = {} if band is None else {rate: band.worst_at(rate, data["thresholds"]) for rate in ("precision", "recall")}
     return data | {"threshold_interval": interval, "bounds": bounds}
 
 
@@ -604,13 +604,13 @@ def _label_data(
     pairs = sweep(truth.ravel(), scores.ravel(), None if weight is None else np.repeat(weight, len(curves)))
     data = _curve_data(pairs, metric, threshold, curves, fold_thresholds=())
     values, cuts = data["fold_values"], [(curve, curve.cuts_at(threshold)) for curve in curves]
-    chosen = [metric.value(curve.fn[at], curve.fp[at], pos=curve.pos) for curve, at in cuts]
+    chosen = [metric.value(curve.fn[cut], curve.fp[cut], pos=curve.pos) for curve, cut in cuts]
     lowest, names = np.argsort(chosen, kind="stable")[:MOST_LABELS].tolist(), search.label_names_.tolist()
     return data | {
         "values": values.mean(axis=0),
         "value": float(np.mean(chosen)),
         "fold_values": None,
-        "companions": {short(names[at], 24): values[at] for at in lowest},
+        "companions": {short(names[label], 24): values[label] for label in lowest},
         "metric_name": f"{metric.name}, mean of {len(curves)} labels",
         "axis_name": "threshold, minus that of each label",
     }

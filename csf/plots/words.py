@@ -47,14 +47,14 @@ def spread(interval: tuple[float, float] | None, spec: str = ".3f") -> str:
 
 def parameter_names(keys: Iterable[str]) -> dict[str, str]:
     """Shorten the parameters of a base by their step names, except where two would become equal."""
-    own = {key: key.rpartition("__")[2] for key in keys}
-    return {key: name if list(own.values()).count(name) == 1 else key for key, name in own.items()}
+    short_keys = {key: key.rpartition("__")[2] for key in keys}
+    return {key: name if list(short_keys.values()).count(name) == 1 else key for key, name in short_keys.items()}
 
 
 def base_name(base: Estimator) -> str:
     """Name a base and its steps, or each of several models by its own name."""
     if (models := named_models(base)) is not None:
-        return "; ".join(f"{name}: {base_name(each)}" for name, each in models)
+        return "; ".join(f"{name}: {base_name(model)}" for name, model in models)
     if isinstance(base, Pipeline):
         return ", ".join(base_name(step) for _, step in base.steps if step not in (None, "passthrough"))
     inner = getattr(base, "estimator", None)
@@ -85,7 +85,7 @@ def class_order(search: CostSearch) -> IntArray:
     Every confusion matrix has this order, with true classes as rows and predicted ones as columns.
     """
     null = getattr(search, "null_class_", None)
-    return np.array(sorted(range(search.classes_.size), key=lambda at: search.classes_[at] != null))
+    return np.array(sorted(range(search.classes_.size), key=lambda code: search.classes_[code] != null))
 
 
 def metric_name(search: CostSearch) -> str:

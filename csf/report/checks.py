@@ -11,14 +11,15 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.stats import rankdata
 
 from csf._common.dtypes import is_real
 from csf._common.messages import did_you_mean
-from csf._common.typing import Array, Label, Samples
+from csf._common.typing import Array, Estimator, Label, Samples
 from csf.data.responses import DECISION_FIRST, positive_score, response_method
 from csf.metrics import get_metric
 from csf.metrics.base import Metric
@@ -155,16 +156,19 @@ def findings(search: CostSearch, held: HeldOut | None = None, mute: Collection[s
 def findings_of(facts: Facts, mute: Collection[str] = ()) -> list[Finding]:
     """Run the checks on a search, and those of single labels on the search of each label; see `findings`."""
     check_codes(mute)
-    found = _found(facts, facts.scopes, mute)
+    noticed = _noticed(facts, facts.scopes, mute)
     for name, one in facts.parts.items():
-        found += [each._replace(text=f"{name}: {each.text}") for each in _found(one, one.scopes - facts.scopes, mute)]
-    return sorted(found, key=lambda each: list(CHECKS).index(each.code))
+        noticed += [
+            finding._replace(text=f"{name}: {finding.text}")
+            for finding in _noticed(one, one.scopes - facts.scopes, mute)
+        ]
+    return sorted(noticed, key=lambda finding: list(CHECKS).index(finding.code))
 
 
-def _found(facts: Facts, scopes: Collection[str], mute: Collection[str]) -> list[Finding]:
+def _noticed(facts: Facts, scopes: Collection[str], mute: Collection[str]) -> list[Finding]:
     """Return the findings of the checks that look at something."""
-    wanted = [each for each in CHECKS.values() if each.scope in scopes and each.code not in mute]
-    return [Finding(each.code, each.title, text) for each in wanted if (text := each.look(facts))]
+    wanted = [known for known in CHECKS.values() if known.scope in scopes and known.code not in mute]
+    return [Finding(known.code, known.title, text) for known in wanted if (text := known.look(facts))]
 
 
 @check("CSF007", "constraint missed on held-out data", VALUES)
@@ -220,11 +224,11 @@ def _numbers(X: Samples) -> Iterator[tuple[Label, Array]]:
 
 def _uses(search: CostSearch, X: Samples, name: Label) -> bool:
     """Check whether the winner's predictions depend on a column."""
-    model, moved = search.best_estimator_, X.copy()
+    model, flipped = search.best_estimator_, X.copy()
     column = name if hasattr(X, "iloc") else (slice(None), name)
-    moved[column] = np.asarray(moved[column])[::-1]
+    flipped[column] = np.asarray(flipped[column])[::-1]
     answer = getattr(model, response_method(model) or "predict")
-    return not np.array_equal(answer(X), answer(moved))
+    return not np.array_equal(answer(X), answer(flipped))
 
 
 # Findings that put the value itself in doubt.
@@ -248,7 +252,7 @@ def _perfect(facts):
     chosen = getattr(search.trials_[search.best_index_], "chosen", None)
     if held is not None:
         counts, leaks = np.unique(held.y, return_counts=True)[1], _leaks(search, held)
-        wrong = np.sum(held.own != held.y)
+        wrong = np.sum(held.predicted != held.y)
     elif chosen is not None:
         counts, leaks = search.class_count_, []
         wrong = (chosen.fn + chosen.fp) * counts.sum()
@@ -315,8 +319,8 @@ def _few(facts):
         rare = facts.search.classes_[facts.search.class_count_ < FEW_OF_CLASS].tolist()
         names = ", ".join(f"“{short(label, 40)}”" for label in rare[:MOST_NAMED])
         more = f" and {len(rare) - MOST_NAMED} more" if len(rare) > MOST_NAMED else ""
-        said = f"Fewer than {FEW_OF_CLASS} samples of {names}{more}: rule and value are noisy. Collect more of these."
-        return said if rare else None
+        noisy = f"Fewer than {FEW_OF_CLASS} samples of {names}{more}: rule and value are noisy. Collect more of these."
+        return noisy if rare else None
     advice = "Trust the interval more than the value."
     if 0 < facts.search.n_splits_ <= 10:
         advice = "Repeat the folds: cv=RepeatedStratifiedKFold(n_splits=5, n_repeats=5)."
@@ -346,8 +350,8 @@ def _frequent(facts):
     search = facts.search
     if not _binary(search) or search.pos_label is not None:
         return None
-    at = search.classes_.tolist().index(search.pos_label_)
-    positives, others = int(search.class_count_[at]), int(search.class_count_[1 - at])
+    index = search.classes_.tolist().index(search.pos_label_)
+    positives, others = int(search.class_count_[index]), int(search.class_count_[1 - index])
     text = (
         f"“{short(search.pos_label_, 40)}” counts as positive, because it is the larger label, and {positives} of "
         f"{positives + others} samples have it: F1 and the like are then large whatever was learnt. "
@@ -361,18 +365,18 @@ def _shifted(facts):
     search, held = facts.search, facts.held
     if held is None:
         return None
-    learnt, met = search.class_count_, np.array([np.sum(held.y == label) for label in search.classes_])
-    before, now, both = learnt / learnt.sum(), met / met.sum(), (learnt + met) / (learnt.sum() + met.sum())
-    error = np.sqrt(both * (1.0 - both) * (1.0 / learnt.sum() + 1.0 / met.sum()))
+    learnt, seen = search.class_count_, np.array([np.sum(held.y == label) for label in search.classes_])
+    before, now, both = learnt / learnt.sum(), seen / seen.sum(), (learnt + seen) / (learnt.sum() + seen.sum())
+    error = np.sqrt(both * (1.0 - both) * (1.0 / learnt.sum() + 1.0 / seen.sum()))
     far = np.where(np.abs(now - before) > SHIFTED * before, np.abs(now - before) / np.maximum(error, 1e-12), 0.0)
-    at = int(far.argmax())
+    index = int(far.argmax())
     share = f"{now[search.classes_.tolist().index(search.pos_label_)]:.3g}" if _binary(search) else "shares"
     text = (
-        f"“{short(search.classes_[at], 40)}” is {now[at]:.1%} of the held-out data and {before[at]:.1%} of those "
-        "learnt from, which chose class weights and threshold"
+        f"“{short(search.classes_[index], 40)}” is {now[index]:.1%} of the held-out data and {before[index]:.1%} of "
+        "those learnt from, which chose class weights and threshold"
     )
     text += f": search.at_prevalence({share}) moves the decision." if search.result_.follows_shares else "."
-    return text if far[at] > SURE else None
+    return text if far[index] > SURE else None
 
 
 def _binary(search):
@@ -384,15 +388,15 @@ def _calibrated(facts):
     search, held = facts.search, facts.held
     if held is None or not _binary(search) or not hasattr(search, "predict_proba"):
         return None
-    said = search.predict_proba(held.X)[:, search.classes_.tolist().index(search.pos_label_)]
+    proba = search.predict_proba(held.X)[:, search.classes_.tolist().index(search.pos_label_)]
     is_pos = held.y == search.pos_label_
     # Spiegelhalter's test, and the mean distance within bins of equally many samples.
-    error = np.sqrt(np.sum((1 - 2 * said) ** 2 * said * (1 - said)))
-    z = np.sum((is_pos - said) * (1 - 2 * said)) / max(error, 1e-12)
-    bins = np.array_split(np.argsort(said, kind="stable"), N_BINS)
-    off = sum(abs(said[rows].sum() - is_pos[rows].sum()) for rows in bins) / said.size
+    error = np.sqrt(np.sum((1 - 2 * proba) ** 2 * proba * (1 - proba)))
+    z = np.sum((is_pos - proba) * (1 - 2 * proba)) / max(error, 1e-12)
+    bins = np.array_split(np.argsort(proba, kind="stable"), N_BINS)
+    off = sum(abs(proba[rows].sum() - is_pos[rows].sum()) for rows in bins) / proba.size
     text = (
-        f"The probabilities are off by {off:.3f} on average on held-out data (mean {said.mean():.3f}, share of "
+        f"The probabilities are off by {off:.3f} on average on held-out data (mean {proba.mean():.3f}, share of "
         f"positives {is_pos.mean():.3f}). The threshold does not suffer; where they are used, calibrate the base "
         "(sklearn.calibration.CalibratedClassifierCV)."
     )
@@ -412,7 +416,7 @@ def _optimistic(facts):
 
 def as_good_as(judged: Sequence[Judged]) -> Judged | None:
     """Return the best rival on held-out data if the search is not shown to beat it, else ``None``."""
-    fair = [each for each in judged[1:] if each.misses <= judged[0].misses]
+    fair = [other for other in judged[1:] if other.misses <= judged[0].misses]
     best = max(fair, key=lambda other: other.value, default=None)
     return best if best is not None and best.difference_interval[0] <= 0.0 else None
 
@@ -420,23 +424,23 @@ def as_good_as(judged: Sequence[Judged]) -> Judged | None:
 @check("CSF009", "a simpler method is as good", VALUES)
 def _rivals(facts):
     judged = [] if facts.held is None else facts.held.judged
-    said = [
-        f"“{short(each.name)}” misses the constraint on these data, and is not compared."
-        for each in judged[1:]
-        if each.misses > judged[0].misses
+    texts = [
+        f"“{short(other.name)}” misses the constraint on these data, and is not compared."
+        for other in judged[1:]
+        if other.misses > judged[0].misses
     ]
     rival, tests = as_good_as(judged), [*facts.promises.values()]
     if rival is None:
-        return " ".join(said)
+        return " ".join(texts)
     too = ""
     if tests and all(test.holds for test in tests):
         promised = ", ".join(dict.fromkeys(test.constraint for test in tests))
         too = f" if it promises {promised} too, with confidence {tests[0].confidence:g}"
     if rival.difference_interval[1] < 0:
-        said.append(f"“{short(rival.name)}” is better on these data by {-rival.difference:.3f}: take it{too}.")
+        texts.append(f"“{short(rival.name)}” is better on these data by {-rival.difference:.3f}: take it{too}.")
     else:
-        said.append(f"{compared(rival)} may be chance: where simplicity counts, take the simpler one{too}.")
-    return " ".join(said)
+        texts.append(f"{compared(rival)} may be chance: where simplicity counts, take the simpler one{too}.")
+    return " ".join(texts)
 
 
 def _doubted(facts: Facts) -> tuple[float, float] | None:
@@ -463,15 +467,15 @@ def _is_matched(held: HeldOut | None) -> bool:
 
 @check("CSF002", "winner at the edge of the grid", TRIALS)
 def _edges(facts):
-    search, said = facts.search, []
+    search, texts = facts.search, []
     # Those of one of a few known settings belong together.
     is_known = isinstance(search.param_grid, str) and len(search.best_params_.keys() - {MODEL}) > 1
     for key, value in ({} if is_known or _is_matched(facts.held) else search.best_params_).items():
-        tried = {each for each in search.cv_results_[f"param_{key}"].tolist() if _is_number(each)}
+        tried = {number for number in search.cv_results_[f"param_{key}"].tolist() if _is_number(number)}
         if _is_number(value) and len(tried) > 2 and value in (min(tried), max(tried)):
             side = "smaller" if value == min(tried) else "larger"
-            said.append(f"{key} = {short(value)} is at the end of the values tried: add {side} ones (param_grid).")
-    return " ".join(said)
+            texts.append(f"{key} = {short(value)} is at the end of the values tried: add {side} ones (param_grid).")
+    return " ".join(texts)
 
 
 def _is_number(value):
@@ -499,6 +503,16 @@ def _unseen(facts):
 
 
 # ---------------------------------------------------------------- a check for reports of skore, which is not imported
+
+
+class SkoreReport(Protocol):
+    """Report of skore on one estimator; one on folds has ``reports_`` of them instead."""
+
+    ml_task: str
+    pos_label: Label
+    estimator_: Estimator
+    X_test: Samples
+    y_test: ArrayLike
 
 
 @dataclass(frozen=True)
@@ -540,7 +554,7 @@ class ThresholdCheck:
         """Short label of the finding."""
         return f"The threshold is not that of {get_metric(self.metric).name}"
 
-    def check_function(self, report: Any) -> str | None:
+    def check_function(self, report: SkoreReport) -> str | None:
         """Return the finding, or ``None`` if there is none.
 
         Parameters
@@ -562,12 +576,12 @@ class ThresholdCheck:
         positive = report.pos_label if self.pos_label is None else self.pos_label
         positive = classes[1] if positive is None else positive
         y = np.concatenate([np.asarray(part.y_test) for part in parts])
-        own = np.concatenate([part.estimator_.predict(part.X_test) for part in parts])
+        predicted = np.concatenate([part.estimator_.predict(part.X_test) for part in parts])
         score = np.concatenate(
             [positive_score(part.estimator_, part.X_test, positive, DECISION_FIRST) for part in parts]
         )
         metric, decision = get_metric(self.metric), tune_threshold(y, score, self.metric, pos_label=positive)
-        value, (low, high) = metric.score(y, own, pos_label=positive), decision.interval
+        value, (low, high) = metric.score(y, predicted, pos_label=positive), decision.interval
         if decision.value - value < self.least:
             return None
         return (
@@ -626,12 +640,12 @@ class Summary:
     @property
     def also_found(self) -> list[Finding]:
         """Findings that the sentences leave out."""
-        return [found for found in self.findings[1:] if found.code != "CSF010"]  # which the verdict says
+        return [finding for finding in self.findings[1:] if finding.code != "CSF010"]  # which the verdict says
 
     @property
     def others(self) -> str:
         """Titles of the findings that the sentences leave out, with their codes; empty for none."""
-        return ", ".join(dict.fromkeys(f"{found.title} ({found.code})" for found in self.also_found))
+        return ", ".join(dict.fromkeys(f"{finding.title} ({finding.code})" for finding in self.also_found))
 
     def __str__(self) -> str:
         lines = in_lines(self.numbers)
@@ -659,17 +673,17 @@ def summarise(search: CostSearch, held: HeldOut | None = None, mute: Collection[
 
 def summary_of(facts: Facts, mute: Collection[str] = ()) -> Summary:
     """Summarise what a search has learnt."""
-    found = findings_of(facts, mute)
-    refusals = [each for each in found if _forbids(facts, each)]
-    found = refusals[:1] + [each for each in found if each not in refusals[:1]]
-    verdict, text = _verdict(facts, found)
-    advice = " ".join([text, *(each.text for each in found[:1] if each.code != "CSF010")])
-    return Summary(facts.numbers, [facts.gets, facts.how_sure(), advice], text, found, verdict)
+    results = findings_of(facts, mute)
+    refusals = [finding for finding in results if _forbids(facts, finding)]
+    results = refusals[:1] + [finding for finding in results if finding not in refusals[:1]]
+    verdict, text = _verdict(facts, results)
+    advice = " ".join([text, *(finding.text for finding in results[:1] if finding.code != "CSF010")])
+    return Summary(facts.numbers, [facts.gets, facts.how_sure(), advice], text, results, verdict)
 
 
-def _forbids(facts: Facts, found: Finding) -> bool:
+def _forbids(facts: Facts, finding: Finding) -> bool:
     """Check whether a finding is a reason not to use the search."""
-    return found.code in ("CSF007", "CSF012") or (found.code == "CSF006" and facts.keeps_nothing)
+    return finding.code in ("CSF007", "CSF012") or (finding.code == "CSF006" and facts.keeps_nothing)
 
 
 # Verdicts, by which other commands say what to do next.
@@ -678,12 +692,12 @@ REFUSED, SUSPECT, NO_MODEL, UNSURE, SIMPLER, COSTLY, USE, UNJUDGED = (
 )
 
 
-def _verdict(facts: Facts, found: list[Finding]) -> tuple[str, str]:
+def _verdict(facts: Facts, results: list[Finding]) -> tuple[str, str]:
     """Choose the verdict that no finding contradicts; return its name and its words."""
     search, held = facts.search, facts.held
-    if facts.keeps_nothing or any(_forbids(facts, each) for each in found):
+    if facts.keeps_nothing or any(_forbids(facts, finding) for finding in results):
         return REFUSED, "Do not use it as it is."
-    if any(each.code in SUSPICIONS for each in found):
+    if any(finding.code in SUSPICIONS for finding in results):
         return SUSPECT, "Look at its features before you use it."
     if (same := facts.same_answer).reaches(facts.estimates[0].interval[0]):
         if facts.is_beaten:

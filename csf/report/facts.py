@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 
 from csf._common.sklearn import named_models
-from csf._common.typing import Params
+from csf._common.typing import Label, Params
 from csf.metrics import get_constraint
 from csf.plots.words import base_name, metric_name, parameter_names, short, spread
 from csf.report.held_out import HeldOut, Judged
@@ -25,7 +25,9 @@ from csf.thresholding.certificates import CAVEAT, CROSS_FITTED, GIVEN, HELD_BACK
 if TYPE_CHECKING:
     from csf._common.typing import Axes
     from csf.metrics import Constraint
+    from csf.plots.drawing import StudyLike
     from csf.search import CostSearch
+    from csf.thresholding.capacity import Reviewed
     from csf.thresholding.certificates import Guarantee
 
 # What checks look at: held-out values, trials, samples and their classes, costs that were tried and all that belongs to
@@ -105,11 +107,15 @@ class Kept(NamedTuple):
     holds: bool
 
 
+# A name, a number or a parameter in a table.
+Cell: TypeAlias = Label
+
+
 class TableColumn(NamedTuple):
     """Column of a table: its title, its values, and the format of numbers; empty for texts."""
 
     title: str
-    values: Sequence[Any]
+    values: Sequence[Cell]
     spec: str = ""
 
 
@@ -124,7 +130,7 @@ class Table(NamedTuple):
     columns: Sequence[TableColumn]
 
     @property
-    def rows(self) -> list[list[tuple[Any, str]]]:
+    def rows(self) -> list[list[tuple[Cell, str]]]:
         """Values of each row with their formats."""
         specs = [column.spec for column in self.columns]
         return [list(zip(row, specs)) for row in zip(*(column.values for column in self.columns))]
@@ -186,8 +192,8 @@ class Facts:
         """Estimated values of the winner, the most reliable first."""
         search, held, rows = self.search, self.held, []
         if held is not None:
-            own, where = held.judged[0], f"on {held.y.shape[0]} held-out samples"
-            rows.append(Estimate("held-out", where, own.value, own.interval, "samples unseen by fit"))
+            winner, where = held.judged[0], f"on {held.y.shape[0]} held-out samples"
+            rows.append(Estimate("held-out", where, winner.value, winner.interval, "samples unseen by fit"))
         # Searches read from older files, and some configurations, know fewer of these.
         corrected = getattr(search, "corrected_score_", np.nan)
         if not np.isnan(corrected):
@@ -210,7 +216,7 @@ class Facts:
     @property
     def expected(self) -> Estimate:
         """What to expect on new data, or the value on the samples that chose the winner."""
-        return next(each for each in self.estimates if each.name != "held-out")
+        return next(estimate for estimate in self.estimates if estimate.name != "held-out")
 
     def worth(self, estimate: Estimate) -> list[Fact]:
         """Return an estimated value and its interval."""
@@ -286,7 +292,7 @@ class Facts:
             "feasible": search.feasible_,
             "stands_for": self.stands_for or None,
             "constraints": [
-                {"constraint": str(each.part), "value": each.value, "holds": each.holds} for each in self.demands
+                {"constraint": str(kept.part), "value": kept.value, "holds": kept.holds} for kept in self.demands
             ],
             **({"guarantee": asdict(search.guarantee_)} if hasattr(search, "guarantee_") else {}),
             **({} if search.review is None else {"review": asdict(search.review_)}),
@@ -295,17 +301,17 @@ class Facts:
 
     def rival(self, name: str) -> Judged | None:
         """Return what was judged on held-out data by its name; ``None`` where it was not."""
-        return next((each for each in self.held.judged if each.name == name), None) if self.held else None
+        return next((judged for judged in self.held.judged if judged.name == name), None) if self.held else None
 
     def unequal(self, rival: Judged) -> str:
         """Explain why a comparison would be unfair: a method without the constraint scores higher; else nothing."""
         assert self.held is not None, "rivals are judged on held-out data"
-        own = self.held.judged[0]
+        winner = self.held.judged[0]
         for promise in self.promises.values():
             if not promise.holds:
                 return f"{promise.constraint} could not be shown for the search"
-        if (own.misses > 0.0) != (rival.misses > 0.0):
-            return f"the {'search' if own.misses > 0.0 else 'rival'} misses the constraint on these rows"
+        if (winner.misses > 0.0) != (rival.misses > 0.0):
+            return f"the {'search' if winner.misses > 0.0 else 'rival'} misses the constraint on these rows"
         return ""
 
     @property
@@ -393,7 +399,7 @@ class Facts:
         return Fact(number, what + others)
 
     @property
-    def reviewed(self) -> list[Any]:
+    def reviewed(self) -> list[Reviewed]:
         """Worth of the answers with reviews, for each label where these have them; empty without reviews."""
         worth = None if self.search.review is None else self.search.review_
         return worth if isinstance(worth, list) else [worth] * (worth is not None)
@@ -404,7 +410,9 @@ class Facts:
         parts, review = self.reviewed, self.search.review
         if not parts or review is None:
             return []
-        share, value = (float(np.mean(each)) for each in zip(*((part.shares["review"], part.value) for part in parts)))
+        share, value = (
+            float(np.mean(values)) for values in zip(*((part.shares["review"], part.value) for part in parts))
+        )
         ends = f" ({spread(parts[0].interval)})" if len(parts) == 1 else ""
         paid = f"; they cost {review.cost * share:.3g}{self.review_unit}" if review.cost else ""
         what = f"{self.metric} {value:.3f}{ends} with the reviews, {value - self.search.corrected_score_:+.3f}"
@@ -433,8 +441,8 @@ class Facts:
         """What became of each of several models: a table, or none."""
         search, rows = self.search, []
         for name, base in named_models(search.base) or ():
-            at = [at for at, own in enumerate(search.cv_results_[f"param_{MODEL}"]) if own == name]
-            trials = [search.trials_[each] for each in at]
+            places = [places for places, model in enumerate(search.cv_results_[f"param_{MODEL}"]) if model == name]
+            trials = [search.trials_[place] for place in places]
             values = [trial.score for trial in trials if trial.score is not None]
             reasons = [search.studies_[trial.setting].stop_reason or "" for trial in trials]
             why = next((reason for reason in reasons if reason.startswith(f"{name} was dropped")), "")
@@ -445,26 +453,26 @@ class Facts:
         return [Table("Models: the best value of each, and why it was dropped", columns)] if rows else []
 
     @property
-    def alone(self) -> list[Facts]:
+    def by_target(self) -> list[Facts]:
         """Facts of each search for one target: those of the labels, or these."""
         return [*self.parts.values()] or [self]
 
     @property
-    def studies(self) -> list[Any]:
+    def studies(self) -> list[StudyLike]:
         """One study for each setting of the base that was tried; labels have the same ones."""
-        search = self.alone[0].search
+        search = self.by_target[0].search
         return [search.studies_[setting] for setting in sorted({trial.setting for trial in search.trials_})]
 
     @property
     def stop_reason(self) -> str:
         """Why the search ended."""
-        return "; ".join(dict.fromkeys(filter(None, (one.search.stop_reason_ for one in self.alone))))
+        return "; ".join(dict.fromkeys(filter(None, (one.search.stop_reason_ for one in self.by_target))))
 
     @property
     def n_trainings(self) -> int:
         """Trainings on folds; models that were dropped have fewer than all folds."""
         return sum(
-            len(trial.fold_scores) or self.search.n_splits_ for one in self.alone for trial in one.search.trials_
+            len(trial.fold_scores) or self.search.n_splits_ for one in self.by_target for trial in one.search.trials_
         )
 
 

@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -40,7 +40,7 @@ MOST_CLASSES = 30
 # More groups than this, such as customers, are no table either.
 MOST_GROUPS = 50
 # Neither costs nor segments of rows.
-NOTHING: Mapping[str, Any] = MappingProxyType({})
+NOTHING: Mapping[str, ArrayLike] = MappingProxyType({})
 
 
 class HeldOut(NamedTuple):
@@ -52,7 +52,7 @@ class HeldOut(NamedTuple):
     answers: dict[str, Array]
     judged: list[Judged]
     # Costs or segments of the rows, by the names that `fit` takes them by.
-    given: Mapping[str, Any] = NOTHING
+    given: Mapping[str, ArrayLike] = NOTHING
     # Codes of what samples belong together by, and the name of each.
     groups: IntArray | None = None
     group_names: tuple[str, ...] = ()
@@ -65,9 +65,15 @@ class HeldOut(NamedTuple):
         return {"weight": self.weight, "groups": self.groups}
 
     @property
-    def own(self) -> Array:
+    def predicted(self) -> Array:
         """Predictions of the search."""
         return np.asarray(next(iter(self.answers.values())))
+
+
+# Name, samples, predictions, and recall, precision and F1 of a class; of a label also the shares that have it and are
+# predicted to.
+ClassScores: TypeAlias = tuple[str, float, float, list[float]]
+LabelScores: TypeAlias = tuple[str, float, float, float, float, list[float]]
 
 
 class ClassMatrix(NamedTuple):
@@ -79,17 +85,17 @@ class ClassMatrix(NamedTuple):
 
     labels: list[str]
     rows: list[tuple[str, list[tuple[float, float, bool]]]] | None
-    scores: list[Any]
+    scores: list[ClassScores]
 
 
 def confusion(search: CostSearch, held: HeldOut) -> ClassMatrix:
     """Return `matrix_of` the search's held-out predictions, in samples or their weights; of the truth estimates."""
-    true, predicted = (np.searchsorted(search.classes_, each) for each in (held.y, held.own))
+    true, predicted = (np.searchsorted(search.classes_, labels) for labels in (held.y, held.predicted))
     counts = counts_of(true, predicted, search.classes_.size, held.weight).astype(float)
     if (truth := truth_of(search.metric)) is not None:
-        at, among = int(np.flatnonzero(search.classes_ == search.pos_label_)[0]), counts.sum(axis=0)
-        counts[at] = truth.positives(counts[at], among)
-        counts[1 - at] = among - counts[at]
+        code, among = int(np.flatnonzero(search.classes_ == search.pos_label_)[0]), counts.sum(axis=0)
+        counts[code] = truth.positives(counts[code], among)
+        counts[1 - code] = among - counts[code]
     return matrix_of(search, counts)
 
 
@@ -98,38 +104,38 @@ def matrix_of(search: CostSearch, counts: Array) -> ClassMatrix:
     order = class_order(search)
     labels, counts = [short(label, 40) for label in search.classes_[order].tolist()], counts[np.ix_(order, order)]
     rows = [
-        (name, [(count, count / (sum(row) or 1.0), at == column) for column, count in enumerate(row)])
-        for at, (name, row) in enumerate(zip(labels, counts.tolist()))
+        (name, [(count, count / (sum(row) or 1.0), row_index == column) for column, count in enumerate(row)])
+        for row_index, (name, row) in enumerate(zip(labels, counts.tolist()))
     ]
     scores = _scores(labels, counts.sum(axis=1), counts.sum(axis=0), np.diag(counts))
     return ClassMatrix(labels, rows if len(labels) <= MOST_CLASSES else None, scores)
 
 
-def label_scores(search: CostSearch, held: HeldOut) -> list[Any]:
+def label_scores(search: CostSearch, held: HeldOut) -> list[LabelScores]:
     """Return the held-out `scores_of_labels`."""
-    return scores_of_labels(search, held.y > 0, held.own > 0, held.weight)
+    return scores_of_labels(search, held.y > 0, held.predicted > 0, held.weight)
 
 
-def scores_out_of_fold(search: CostSearch) -> list[Any]:
+def scores_out_of_fold(search: CostSearch) -> list[LabelScores]:
     """Return the `scores_of_labels` of the winner at its threshold, where all labels share it."""
     result, store = search.result_, search.held_out_
-    found = decisions(replace(result.row, threshold=search.best_threshold_))
+    answers = decisions(replace(result.row, threshold=search.best_threshold_))
     weight = None if store.weight is None else result.by_label(store.weight)[:, 0]
-    return scores_of_labels(search, result.by_label(store.is_pos), result.by_label(found), weight)
+    return scores_of_labels(search, result.by_label(store.is_pos), result.by_label(answers), weight)
 
 
-def scores_of_labels(search: CostSearch, true: Array, predicted: Array, weight: Array | None) -> list[Any]:
+def scores_of_labels(search: CostSearch, true: Array, predicted: Array, weight: Array | None) -> list[LabelScores]:
     """Return the ``scores`` of each label, as in `matrix_of`, and the shares that have it and are predicted to."""
-    each = np.ones(true.shape[0]) if weight is None else weight
+    weights = np.ones(true.shape[0]) if weight is None else weight
     names = [short(name, 40) for name in search.label_names_.tolist()]
-    having, found, right = (each @ part for part in (true, predicted, true & predicted))
+    having, assigned, right = (weights @ part for part in (true, predicted, true & predicted))
     if (truth := truth_of(search.metric)) is not None:
-        having, right = truth.positives(having, each.sum()), truth.positives(right, found)
-    rows = _scores(names, having, found, right)
-    return [(name, n, m, n / each.sum(), m / each.sum(), values) for name, n, m, values in rows]
+        having, right = truth.positives(having, weights.sum()), truth.positives(right, assigned)
+    rows = _scores(names, having, assigned, right)
+    return [(name, n, m, n / weights.sum(), m / weights.sum(), values) for name, n, m, values in rows]
 
 
-def _scores(names: list[str], true: Array, predicted: Array, right: Array) -> list[Any]:
+def _scores(names: list[str], true: Array, predicted: Array, right: Array) -> list[ClassScores]:
     """Return name, samples, predictions, and recall, precision and F1 of each class or label."""
     with np.errstate(invalid="ignore"):  # one that is nowhere has no recall
         values = np.column_stack([right / true, right / predicted, 2 * right / (true + predicted)])
@@ -177,8 +183,10 @@ def judged_by(read: Callable[..., Predictions], answers: Mapping[str, Array], *,
     """Evaluate each classifier's predictions, and compare the first one with it."""
     first, judged = next(iter(answers.values())), []
     for name, predicted in answers.items():
-        alone, gain = read(predicted), difference_of(read, first, predicted, LEVEL)
-        judged.append(Judged(name, float(alone.value[0]), alone.interval(LEVEL, exact=exact), gain.value, gain[1:]))
+        predictions, gain = read(predicted), difference_of(read, first, predicted, LEVEL)
+        judged.append(
+            Judged(name, float(predictions.value[0]), predictions.interval(LEVEL, exact=exact), gain.value, gain[1:])
+        )
     return judged
 
 
@@ -374,7 +382,7 @@ def judge_of(search: CostSearch) -> Judge:
     return JUDGES[search.result_.kind].of(search)
 
 
-def in_memory(search: Any) -> Any:
+def in_memory(search: Estimator) -> Estimator:
     """Return a search, for one on a cluster the one in memory that it can become."""
     to_local = getattr(search, "to_local", None)
     return search if to_local is None else to_local()
@@ -385,7 +393,7 @@ def held_out(
     X: Samples | None,
     y: ArrayLike | None,
     sample_weight: ArrayLike | None,
-    rivals: Mapping[str, Any] | None,
+    rivals: Mapping[str, ArrayLike] | None,
     name: str = "this search",
     given: Mapping[str, ArrayLike] = NOTHING,
     groups: ArrayLike | None = None,
@@ -416,7 +424,7 @@ def held_out(
         answers[str(rival)] = predicted
     codes = read_groups(groups, labels.shape[0])
     first = [] if codes is None else np.unique(codes, return_index=True)[1].tolist()
-    names = tuple(short(each, 40) for each in safe_indexing(np.asarray(groups), first)) if first else ()
+    names = tuple(short(group, 40) for group in safe_indexing(np.asarray(groups), first)) if first else ()
     return judge.judged(HeldOut(X, labels, weight, answers, [], given, codes, names))
 
 
@@ -424,13 +432,13 @@ def values_by_group(search: CostSearch, held: HeldOut) -> list[tuple[str, int, J
     """Judge the search in each group: its name, its samples, and the value (``None`` where the metric has none)."""
     if held.groups is None or not 1 < len(held.group_names) <= MOST_GROUPS:
         return []
-    judge, (name, answer), rows = judge_of(search), next(iter(held.answers.items())), []
+    judge, (name, answer), values = judge_of(search), next(iter(held.answers.items())), []
     for code, group in enumerate(held.group_names):
-        at = np.flatnonzero(held.groups == code)
-        weight = None if held.weight is None else held.weight[at]
-        given = {key: np.asarray(values)[at] for key, values in held.given.items()}
-        part, judged = HeldOut(safe_indexing(held.X, at), held.y[at], weight, {name: answer[at]}, [], given), None
+        rows = np.flatnonzero(held.groups == code)
+        weight = None if held.weight is None else held.weight[rows]
+        given = {key: np.asarray(column)[rows] for key, column in held.given.items()}
+        part, judged = HeldOut(safe_indexing(held.X, rows), held.y[rows], weight, {name: answer[rows]}, [], given), None
         with suppress(ValueError):  # such as a metric of both classes, of one class alone
             judged = judge.judge(part)[0]
-        rows.append((group, at.size, judged))
-    return rows
+        values.append((group, rows.size, judged))
+    return values

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from csf._common.typing import Keywords, Label, Params
+from csf._common.typing import Axes, Estimator, Keywords, Label, Params
 from csf.evaluate.choices import influence, outcomes
 from csf.metrics import get_constraint
 from csf.metrics.confusion import cost_matrix_of
@@ -45,7 +45,7 @@ from csf.report.facts import (
     TrialColumns,
     trial_columns,
 )
-from csf.report.held_out import MOST_CLASSES, NOTHING, HeldOut, RowCostJudge, in_memory, scores_out_of_fold
+from csf.report.held_out import MOST_CLASSES, HeldOut, RowCostJudge, in_memory, scores_out_of_fold
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -163,7 +163,7 @@ def _rule_in_words(search: CostSearch, worth: str) -> str:
     if bands is None or not bands.lower < bands.upper:
         return worth
     with suppress(ValueError):
-        ends = [search.exchange_rate(each).value for each in (bands.upper, bands.lower)]
+        ends = [search.exchange_rate(cut).value for cut in (bands.upper, bands.lower)]
         return f"{worth} Rows for which it would be {ends[0]:.2g} to {ends[1]:.2g} are reviewed."
     return worth
 
@@ -177,9 +177,9 @@ def gain_over_equal(search: CostSearch) -> tuple[float, float] | None:
     equal = min((row for row in store or () if row.equal_costs), key=lambda row: row.rank, default=None)
     if store is None or equal is None or trial.c_fn == trial.c_fp or (trial.setting, trial.number) not in store:
         return None
-    own = replace(store[trial.setting, trial.number], threshold=trial.threshold)
-    each = [influence(aim_of(search), outcomes(store, row), store.copies) for row in (own, equal)]
-    return trial.score - equal.value, float(np.sqrt(store.copies @ (each[0] - each[1]) ** 2))
+    winner = replace(store[trial.setting, trial.number], threshold=trial.threshold)
+    errors = [influence(aim_of(search), outcomes(store, row), store.copies) for row in (winner, equal)]
+    return trial.score - equal.value, float(np.sqrt(store.copies @ (errors[0] - errors[1]) ** 2))
 
 
 def _room(search: CostSearch) -> list[Fact]:
@@ -205,7 +205,7 @@ def _same_of_two(search: CostSearch, held: HeldOut | None) -> SameAnswer:
         return NO_ANSWER
     negative = SameAnswer(metric.value(pos, 0.0, pos=pos), short(search.null_class_, 40))
     positive = SameAnswer(metric.value(0.0, 1.0 - pos, pos=pos), short(search.pos_label_, 40))
-    best = max(negative, positive, key=lambda each: each.value)
+    best = max(negative, positive, key=lambda answer: answer.value)
     return best._replace(stake=metric.value(0.0, 0.0, pos=pos) - best.value)
 
 
@@ -218,14 +218,14 @@ def trials_at_costs(search: CostSearch) -> TrialColumns:
     return trial_columns(search, costs), trial_columns(search, values | {"threshold": ("threshold", ".4g")})
 
 
-def trials_by_power(search: CostSearch, more: Mapping[str, str] = NOTHING) -> TrialColumns:
+def trials_by_power(search: CostSearch, more: Mapping[str, str] | None = None) -> TrialColumns:
     """Return the columns of trials with weights by a power, and ``more`` columns of the table of results."""
     values = trial_columns(search, {f"own {metric_name(search)}": ("value", ".4f")})
-    values += [TableColumn(title, search.cv_results_[key].tolist(), ".4f") for title, key in more.items()]
+    values += [TableColumn(title, search.cv_results_[key].tolist(), ".4f") for title, key in (more or {}).items()]
     return trial_columns(search, {"power s": ("t", ".4g")}), values
 
 
-def thresholds_drawn(search: CostSearch, held: HeldOut | None) -> Any:
+def thresholds_drawn(search: CostSearch, held: HeldOut | None) -> Callable[[Axes], object]:
     """Return a function that draws the thresholds, on held-out data where there are some."""
     data: Keywords = {}
     if held is not None:
@@ -285,8 +285,8 @@ _BY_COSTS = {
 
 def of_row_costs(search: CostSearch, held: HeldOut | None) -> Facts:
     """Collect what a search has learnt."""
-    alone, decides = answers_to_all(search), "decides each row by its own costs"
-    paid = alone if held is None else paid_on(search, held)
+    to_all, decides = answers_to_all(search), "decides each row by its own costs"
+    paid = to_all if held is None else paid_on(search, held)
     n_rows, where = (int(search.class_count_.sum()), "out-of-fold") if held is None else (held.y.size, "held-out")
     if search.row_rule_ in ANSWERS:
         decides = f"answers {search.row_rule_!r} to all rows, as no rule saved anything"
@@ -317,7 +317,7 @@ def of_row_costs(search: CostSearch, held: HeldOut | None) -> Facts:
         ],
         tables=[Table(f"What answers cost, in the units of the costs, {where}", columns), *tables],
         same_answer=_same_of_rows(search, paid),
-        without_model=_same_of_rows(search, alone),
+        without_model=_same_of_rows(search, to_all),
         review_unit=" a row, which is taken off",
         template="rows.html.j2",
         figures=figures,
@@ -335,10 +335,10 @@ def paid_on(search: CostSearch, held: HeldOut) -> dict[str, float]:
 
 def _saved(paid: Mapping[str, float], n_rows: int, where: str) -> Fact:
     """Return what a row saves, compared with the best other answer; the search's own comes last."""
-    *others, (_, own) = paid.items()
+    *others, (_, own_cost) = paid.items()
     name, cost = min(others, key=lambda item: item[1])
-    whole = f"{n_rows * (cost - own):,.4g} on {n_rows} {where} rows, in the units of the costs"
-    return Fact(f"{cost - own:.4g} a row", f"saved, compared with {name}: {whole}")
+    whole = f"{n_rows * (cost - own_cost):,.4g} on {n_rows} {where} rows, in the units of the costs"
+    return Fact(f"{cost - own_cost:.4g} a row", f"saved, compared with {name}: {whole}")
 
 
 def _same_of_rows(search: CostSearch, paid: Mapping[str, float]) -> SameAnswer:
@@ -422,8 +422,8 @@ def _same_class(search: CostSearch, held: HeldOut | None) -> SameAnswer:
     classes = search.classes_.tolist()
     counts = search.class_count_ if held is None else np.array([np.sum(held.y == label) for label in classes])
     values = [float(metric.value(np.outer(counts / counts.sum(), column))) for column in np.eye(counts.size)]
-    at = int(np.argmax(values))
-    return SameAnswer(values[at], short(classes[at], 40), -values[at])
+    class_index = int(np.argmax(values))
+    return SameAnswer(values[class_index], short(classes[class_index], 40), -values[class_index])
 
 
 # ---------------------------------------------------------------- several labels
@@ -508,7 +508,7 @@ FACTS: dict[str, Callable[[CostSearch, HeldOut | None], Facts]] = {
 }
 
 
-def facts_of(search: Any, held: HeldOut | None = None) -> Facts:
+def facts_of(search: Estimator, held: HeldOut | None = None) -> Facts:
     """Collect what a fitted search has learnt; one on a cluster is shown as the one in memory that it can become."""
     search = in_memory(search)
     return FACTS[search.result_.kind](search, held)

@@ -24,7 +24,7 @@ from csf.metrics.registry import truth_of
 from csf.plots.decisions import reviewed_in_words
 from csf.plots.words import base_name, digits, short, spread, strategy_name, target_name
 from csf.report.checks import check_codes, summary_of
-from csf.report.facts import Facts, Table
+from csf.report.facts import Cell, Facts, Table
 from csf.report.held_out import (
     confusion,
     held_out,
@@ -155,13 +155,13 @@ def _drawn(known: Facts, name: str, height: float = 4.6) -> Drawn:
     return figure(name, known.figures[name], size=(7.2, height))
 
 
-def _shown_trials(known: Facts) -> list[tuple[int, str, list[tuple[Any, str]]]]:
+def _shown_trials(known: Facts) -> list[tuple[int, str, list[tuple[Cell, str]]]]:
     """Return place, state and cells of the trials to show, the winner first and then by rank."""
     won, trials = known.search.best_index_, known.search.trials_
     order = np.argsort(known.search.cv_results_["rank_test_score"], kind="stable").tolist()[:MOST_ROWS]
     cells = Table("", known.trial_columns).rows
     places = dict.fromkeys([won, *order])
-    return [(at, "winner" if at == won else trials[at].state, cells[at]) for at in places]
+    return [(place, "winner" if place == won else trials[place].state, cells[place]) for place in places]
 
 
 # ---------------------------------------------------------------- several methods on the same splits
@@ -275,9 +275,9 @@ def write_comparison(
 
 def draw_outcomes(ax: Axes, outcomes: Sequence[Comparison], metric_name: str) -> None:
     """Draw the values of methods on all splits, and their means."""
-    for at, one in enumerate(outcomes):
-        ax.plot(one.values, [at] * one.values.shape[0], "o", color="#6b6b6b", alpha=0.5, markersize=4, zorder=1)
-        ax.plot(one.mean, at, "|", color="#0072b2", markersize=18, markeredgewidth=2.5, zorder=2)
+    for place, one in enumerate(outcomes):
+        ax.plot(one.values, [place] * one.values.shape[0], "o", color="#6b6b6b", alpha=0.5, markersize=4, zorder=1)
+        ax.plot(one.mean, place, "|", color="#0072b2", markersize=18, markeredgewidth=2.5, zorder=2)
     ax.set_yticks(range(len(outcomes)), [short(one.method, 40) for one in outcomes])
     ax.invert_yaxis()
     ax.set_xlabel(f"{metric_name} on held-out data (points: splits, bars: means)")
