@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterator
 
 import numpy as np
 from scipy.optimize import brentq
@@ -17,7 +16,9 @@ _COSTS = np.append(0.5 ** (0.5 * np.arange(24)), 0.0)
 # Part of the largest possible stake that a bet takes at most.
 _LARGEST = 1.0 - 1e-9
 # Relative precision of a stake, of which any one is valid, and of an end.
-_NEAR: Any = 1e-5
+_NEAR = 1e-5
+# That of an end of a share, which is cheap: the smallest that there is.
+_EXACT = 4.0 * float(np.finfo(float).eps)
 # Powers of 2 below the ratio so far at which an end is searched where there is no lowest one.
 _FARTHEST = 40
 # Counted samples at which an asymptotic interval is narrowest.
@@ -127,9 +128,9 @@ def log_capital(value: float, places: Array, counts: Array) -> float:
         return float(counts @ (gains / (1.0 + stake * gains)))
 
     if growth(_LARGEST) >= 0.0:
-        stake: Any = _LARGEST
+        stake = _LARGEST
     else:
-        stake = brentq(growth, 0.0, _LARGEST, rtol=_NEAR) if growth(0.0) > 0.0 else 0.0
+        stake = _root(growth, 0.0, _LARGEST) if growth(0.0) > 0.0 else 0.0
     return float(counts @ np.log1p(stake * gains))
 
 
@@ -165,11 +166,13 @@ def of_terms(places: Array, counts: Array, n: float, alpha: float) -> tuple[floa
     if unbounded:
         below = middle - 2.0 ** np.arange(_FARTHEST)
         low = next((value for value in below.tolist() if excess(value) > 0.0), low)
-    ends: list[Any] = [
-        brentq(excess, edge, middle, rtol=_NEAR) if np.isfinite(edge) and excess(edge) > 0.0 else edge
-        for edge in (low, high)
-    ]
-    return float(ends[0]), float(ends[1])
+    low, high = (_root(excess, end, middle) if np.isfinite(end) and excess(end) > 0.0 else end for end in (low, high))
+    return low, high
+
+
+def _root(function: Callable[[float], float], low: float, high: float, rtol: float = _NEAR) -> float:
+    """Find where a function is 0 between two places at which its signs differ."""
+    return float(brentq(function, low, high, rtol=rtol))  # pyright: ignore[reportArgumentType]
 
 
 def of_share(ones: float, trials: float, alpha: float, level: float) -> tuple[float, float]:
@@ -185,8 +188,9 @@ def of_share(ones: float, trials: float, alpha: float, level: float) -> tuple[fl
         return float(mixture - xlogy(ones, share) - xlog1py(zeros, -share)) - most
 
     middle = ones / trials if trials else 0.5
-    ends: list[Any] = [brentq(excess, edge, middle) if excess(edge) > 0.0 else edge for edge in (1e-12, 1.0 - 1e-12)]
-    return (0.0 if ones == 0 else float(ends[0])), (1.0 if zeros == 0 else float(ends[1]))
+    ends = 1e-12, 1.0 - 1e-12
+    low, high = (_root(excess, end, middle, _EXACT) if excess(end) > 0.0 else end for end in ends)
+    return (0.0 if ones == 0 else low), (1.0 if zeros == 0 else high)
 
 
 def log_opened(before: float, counted: float) -> float:

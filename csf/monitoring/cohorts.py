@@ -5,11 +5,12 @@ from __future__ import annotations
 import numbers
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from csf._common.typing import Array, BoolArray, IntArray
+from csf._common.typing import Array, BoolArray, IntArray, Json, Label, Samples
 
 # Row ids that an error shows.
 _SHOWN = 5
@@ -41,7 +42,7 @@ class Cohort:
         """Mark the rows whose labels are known."""
         return (self.y != NO_LABEL).all(axis=1)
 
-    def plain(self) -> dict[str, Any]:
+    def plain(self) -> dict[str, Json]:
         """Return the cohort as JSON can hold it."""
         weight = None if self.weight is None else self.weight.tolist()
         cost = [None if np.isnan(amount) else amount for amount in self.cost.ravel().tolist()]
@@ -49,7 +50,7 @@ class Cohort:
         return {"name": self.name, "rows": self.rows, **codes, "weight": weight, "cost": cost}
 
     @classmethod
-    def read(cls, content: Any, n_classes: int, n_labels: int, n_costs: int) -> Self | None:
+    def read(cls, content: Label, n_classes: int, n_labels: int, n_costs: int) -> Self | None:
         """Read what `plain` returns; return ``None`` where it is something else."""
         names = ("name", "rows", "y_pred", "y", "weight", "cost")
         if not isinstance(content, dict) or set(content) != set(names):
@@ -84,14 +85,14 @@ class Cohort:
         return cls(name, rows, codes, labels, given, np.reshape(np.array(cost, dtype=float), (-1, n_costs)))
 
 
-def _is_amount(value: Any) -> bool:
-    return type(value) in (int, float) and 0.0 <= value < HUGE
+def _is_amount(value: Json) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0.0 <= value < HUGE
 
 
-def row_ids(rows: Any, labels: Any, name: str) -> list[RowId]:
+def row_ids(rows: ArrayLike | None, labels: Samples, name: str) -> list[RowId]:
     """Check the ids of rows, by default the pandas index of ``labels``, and return them as integers and texts."""
     if rows is None:
-        index: Any = getattr(labels, "index", None)
+        index: Samples = getattr(labels, "index", None)
         if not hasattr(index, "is_unique"):
             raise ValueError(
                 f"rows= is missing: give the ids of the rows, or {name} as a pandas Series with its ids as index"
@@ -102,7 +103,7 @@ def row_ids(rows: Any, labels: Any, name: str) -> list[RowId]:
                 "are. Give the ids as rows=, or as the index, such as frame.set_index('id')"
             )
         rows = index
-    ids: list[Any] = np.asarray(rows, dtype=object).tolist()
+    ids: list[Label] = np.asarray(rows, dtype=object).tolist()
     odd = [row for row in ids if isinstance(row, bool) or not isinstance(row, (numbers.Integral, str))]
     if odd:
         raise ValueError(

@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.sparse import issparse
 
-from csf._common.typing import Array, Label, PathLike
+from csf._common.typing import Array, Label, PathLike, Samples
 from csf._common.validation import check_fraction, check_path, in_named_order, warn_of_order
 from csf.monitoring.cohorts import row_ids
 from csf.monitoring.monitor import Monitor
-from csf.monitoring.records import Recorded
+from csf.monitoring.records import Recorded, State
+
+if TYPE_CHECKING:
+    from csf.monitoring.terms import Watchable
+    from csf.plots import MonitorDisplay
+    from csf.search import CostSearch
 
 # The column of a label, or ``None``, and the first arguments of its monitor.
-Watched: TypeAlias = tuple[int | None, tuple[Any, ...]]
+Watched: TypeAlias = "tuple[int | None, tuple[CostSearch, Watchable, str, float, str | None, int | None]]"
 
 __all__ = [
     "MonitorGroup",
@@ -110,7 +115,7 @@ class MonitorGroup(Recorded):
         first = f"ALARM, first {self.alarm}" if self.alarm else "no evidence against any of them"
         return "\n\n".join([f"{len(self.monitors)} monitors: {first}", *map(Monitor.report, self.monitors.values())])
 
-    def plot(self) -> dict[str, Any]:
+    def plot(self) -> dict[str, MonitorDisplay]:
         """Draw each monitor below the others, see `csf.plots.MonitorDisplay`.
 
         Returns
@@ -183,7 +188,7 @@ class MonitorGroup(Recorded):
                     self.alarm = f"{name}: {since}"
         return self.alarm
 
-    def _parts(self, labels: Any, what: str) -> list[Any]:
+    def _parts(self, labels: Samples, what: str) -> list[Samples]:
         """Return the labels of each monitor: a column, or all."""
         if labels is None or None in self._columns:
             return [labels] * len(self.monitors)
@@ -196,15 +201,15 @@ class MonitorGroup(Recorded):
             )
         return [table[:, column] for column in self._columns]
 
-    def _content(self) -> dict[str, Any]:
+    def _content(self) -> State:
         """Return the states of all monitors, as JSON can hold them."""
         return {"alarm": self.alarm, "monitors": {name: monitor._content() for name, monitor in self.monitors.items()}}
 
-    def _restore(self, content: Any, path: object) -> None:
+    def _restore(self, content: State, path: object) -> None:
         """Set the states that `_content` returned; raise a ValueError where it is something else."""
         states, alarm = content.get("monitors"), content.get("alarm")
         names = list(states) if isinstance(states, dict) else states
-        if not isinstance(names, list) or set(names) != set(self.monitors) or not isinstance(alarm or "", str):
+        if not isinstance(states, dict) or set(states) != set(self.monitors) or not isinstance(alarm or "", str):
             raise ValueError(
                 f"{path} is of the monitors {names}, not {list(self.monitors)}; it was left as it is. Give the model "
                 "and the constraint that it was written with, or another path to start again"

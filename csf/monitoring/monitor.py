@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import replace
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,7 +12,7 @@ from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
 
 from csf._common.dtypes import is_real
-from csf._common.typing import Array, PathLike, Samples
+from csf._common.typing import Array, Axes, Estimator, Json, Label, PathLike, Samples
 from csf._common.validation import (
     check_choice,
     check_count,
@@ -23,12 +23,20 @@ from csf._common.validation import (
 from csf.monitoring.bets import ENOUGH, asymptotic, effective, log_capital_of, log_opened, of_share, of_terms
 from csf.monitoring.cohorts import HUGE, Cohort, refuse_repeated, row_ids, take_labels
 from csf.monitoring.horizon import log_limits
-from csf.monitoring.records import Recorded
+from csf.monitoring.records import Recorded, State
 from csf.monitoring.samples import Added, WatchedSamples, check_audit
+
+if TYPE_CHECKING:
+    from csf.monitoring.terms import Watchable
+    from csf.plots import MonitorDisplay
+    from csf.search import CostSearch
 
 __all__ = [
     "Monitor",
 ]
+
+# An attribute of a state, or what JSON made of it.
+StateValue: TypeAlias = Label
 
 KIND, VERSION = "csf-monitor", 5
 # Shares of the capital that are put at risk by one sample at most. Those of metrics that are no share, or are known by
@@ -133,8 +141,8 @@ class Monitor(Recorded):
 
     def __init__(
         self,
-        search: Any,
-        metric: Any,
+        search: CostSearch,
+        metric: Watchable,
         side: str,
         level: float,
         name: str | None = None,
@@ -153,8 +161,7 @@ class Monitor(Recorded):
         self.search, self.metric, self.side, self.level = search, metric, side, float(level)
         self.alpha, self.audit, self.path = check_fraction(alpha, "alpha"), check_audit(audit), path
         check_path(path, "path")
-        limits: Any = (self.audit, max_weight, max_cost)
-        self._samples = WatchedSamples(search, metric, side, level, name, of, *limits)
+        self._samples = WatchedSamples(search, metric, side, level, name, of, self.audit, max_weight, max_cost)
         self.name, self.max_weight = self._samples.name, self._samples.max_weight
         self.max_cost = self._samples.max_cost
         self.mature_after, self.unlabelled = mature_after, unlabelled
@@ -298,7 +305,7 @@ class Monitor(Recorded):
             ways.append("monitor.retune(X, y) finds another threshold by the samples since then (csf monitor --retune)")
         return "; ".join([*ways, "else train again" if ways else "train again on newer samples"])
 
-    def plot(self, ax: Any = None) -> Any:
+    def plot(self, ax: Axes | None = None) -> MonitorDisplay:
         """Draw the values of all batches and the evidence, see `csf.plots.MonitorDisplay`.
 
         Parameters
@@ -570,7 +577,7 @@ class Monitor(Recorded):
 
     # ---------------------------------------------------------------- ways out
 
-    def retune(self, X: Samples, y: ArrayLike, **fit_params: Any) -> Any:
+    def retune(self, X: Samples, y: ArrayLike, **fit_params: ArrayLike) -> CostSearch:
         """Find a new threshold for the same model by labelled samples, such as those since the alarm.
 
         Parameters
@@ -593,11 +600,11 @@ class Monitor(Recorded):
 
     # ---------------------------------------------------------------- files
 
-    def _content(self) -> dict[str, Any]:
+    def _content(self) -> State:
         """Return what identifies this monitor, and its state, as JSON can hold it."""
         return self._identity() | {name: _plain(getattr(self, name)) for name in _STATE}
 
-    def _identity(self) -> dict[str, Any]:
+    def _identity(self) -> State:
         """Return what identifies this monitor: the model, the constraint and the settings."""
         names = ("classes_", "class_count_", "n_features_in_", "best_score_", "best_threshold_")
         parts = [type(self.search.best_estimator_).__name__, *(str(getattr(self.search, name, "")) for name in names)]
@@ -606,9 +613,9 @@ class Monitor(Recorded):
         settings = {name: getattr(self, name) for name in options}
         return {"model": model, "metric": self.name, **settings}
 
-    def _restore(self, content: Any, path: object) -> None:
+    def _restore(self, content: State, path: object) -> None:
         """Set the state that `_content` returned; raise a ValueError where it is something else."""
-        content = content if isinstance(content, dict) else {}
+        content = content if isinstance(content, dict) else {}  # a part of the file of a group may be anything
         for name, identity in self._identity().items():
             if content.get(name) != identity:
                 fault = (
@@ -631,11 +638,11 @@ class Monitor(Recorded):
         vars(self).update(state)
 
 
-def retuned(fitted: Any, X: Samples, y: ArrayLike, **fit_params: Any) -> Any:
+def retuned(fitted: Estimator, X: Samples, y: ArrayLike, **fit_params: ArrayLike) -> CostSearch:
     """Build a search with the model of a fitted one and the threshold that is best on other samples."""
     if hasattr(fitted, "to_local"):  # one of a cluster
         fitted = fitted.to_local()
-    search: Any = clone(fitted)
+    search: Estimator = clone(fitted)
     base = FrozenEstimator(fitted.best_estimator_)
     search.set_params(base=base, cv="prefit", param_grid=None, confidence=None, checkpoint=None, refit=True)
     search.fit(X, y, **fit_params)
@@ -651,7 +658,7 @@ _STATE += ("_seen", "_has_costs", "_counts", "_cohorts")
 _SUMS = ("_since", "_whole")
 
 
-def _read(name: str, value: Any, present: Any) -> Any:
+def _read(name: str, value: StateValue, present: StateValue) -> StateValue:
     """Read a part of a state, in place of the present one; return ``None`` where it does not fit."""
     if isinstance(present, np.ndarray):
         numbers = _numbers(value, (-1 if name == "_values" else present.shape[0], *present.shape[1:]))
@@ -666,7 +673,7 @@ def _read(name: str, value: Any, present: Any) -> Any:
     return value if fits else None
 
 
-def _read_cohorts(value: Any, *widths: int) -> list[Cohort] | None:
+def _read_cohorts(value: StateValue, *widths: int) -> list[Cohort] | None:
     """Read batches that wait; return ``None`` where they are none, or share a row."""
     cohorts = [Cohort.read(record, *widths) for record in value] if isinstance(value, list) else [None]
     whole = [cohort for cohort in cohorts if cohort is not None]
@@ -674,7 +681,7 @@ def _read_cohorts(value: Any, *widths: int) -> list[Cohort] | None:
     return whole if len(whole) == len(cohorts) and len(set(rows)) == len(rows) else None
 
 
-def _numbers(value: Any, shape: tuple[int, ...]) -> Array | None:
+def _numbers(value: StateValue, shape: tuple[int, ...]) -> Array | None:
     """Convert values to finite numbers in a shape; return ``None`` where they are not."""
     try:
         numbers = np.reshape(value, shape)
@@ -683,7 +690,7 @@ def _numbers(value: Any, shape: tuple[int, ...]) -> Array | None:
     return numbers.astype(float) if is_real(numbers) and (np.abs(numbers) < HUGE).all() else None
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: StateValue) -> Json:
     if isinstance(value, list):
         return [cohort.plain() if isinstance(cohort, Cohort) else cohort for cohort in value]
     return value.tolist() if isinstance(value, np.ndarray) else value

@@ -6,10 +6,13 @@ import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
-from typing import Any
+from typing import TypeAlias
 
 from csf._common.files import locked, read_record, write_record
-from csf._common.typing import PathLike
+from csf._common.typing import Keywords, PathLike
+
+# Values that JSON can hold, by their names; of a file they are still to be checked.
+State: TypeAlias = Keywords
 
 
 class Recorded(ABC):
@@ -49,9 +52,9 @@ class Recorded(ABC):
             self._restore(read_record(self.path, *self._record), self.path)
 
     @abstractmethod
-    def _content(self) -> dict[str, Any]:
+    def _content(self) -> State:
         """Return what identifies the state, and the state, as JSON can hold it."""
 
     @abstractmethod
-    def _restore(self, content: Any, path: object) -> None:
+    def _restore(self, content: State, path: object) -> None:
         """Set the state that `_content` returned; raise a ValueError where it is something else."""

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypedDict, Unpack
 
 import numpy as np
 
 from csf._common.typing import Array, Keywords, Params
 from csf.bounds import SupportLineBound, get_bound, known_profiles
 from csf.metrics.trials import best_trial
-from csf.plots.cone import ConeDisplay, cone_data
+from csf.plots.cone import ConeDisplay, ConeStyle, cone_data
 from csf.plots.drawing import (
     GREEN,
     PURPLE,
@@ -92,7 +92,7 @@ class BoundComparisonDisplay:
         bounds: Sequence[Bounded] | None = None,
         eps: Excess = "evidence",
         axes: Sequence[Axes] | None = None,
-        **plot_kwargs: Any,
+        **plot_kwargs: Unpack[ConeStyle],
     ) -> Self:
         """Compute the regions of a study and draw them.
 
@@ -136,7 +136,7 @@ class BoundComparisonDisplay:
         bounds: Sequence[Bounded] | None = None,
         eps: Excess = "evidence",
         axes: Sequence[Axes] | None = None,
-        **plot_kwargs: Any,
+        **plot_kwargs: Unpack[ConeStyle],
     ) -> Self:
         """Compute the regions of a fitted search and draw them, without training.
 
@@ -161,7 +161,7 @@ class BoundComparisonDisplay:
         """
         return cls.from_study(study_of(search, setting), bounds=bounds, eps=eps, axes=axes, **plot_kwargs)
 
-    def plot(self, axes: Sequence[Axes] | None = None, **cone_kwargs: Any) -> Self:
+    def plot(self, axes: Sequence[Axes] | None = None, **cone_kwargs: Unpack[ConeStyle]) -> Self:
         """Draw the panels.
 
         Parameters
@@ -189,11 +189,11 @@ class BoundComparisonDisplay:
         self.figure_ = self.axes_[0].figure
         self.displays_ = [ConeDisplay(**panel) for panel in self.panels]
         # One scale for all: the one that shows the trials best.
-        scale: Keywords = {"top": min(display.top for display in self.displays_)} | cone_kwargs
+        style: ConeStyle = {"top": min(display.top for display in self.displays_), **cone_kwargs}
         for ax, display, name, area, n in zip(self.axes_, self.displays_, self.names, self.area, self.violations):
             inside = f", {n} trial{'s' if n > 1 else ''} inside" if n else ""
             ax.set_title(f"{name}: {area:.0%} ruled out{inside}", fontsize=10)
-            display.plot(ax, **scale)
+            display.plot(ax, **style)
         return self
 
 
@@ -203,6 +203,15 @@ def _violations(panel):
         return 0
     bound = panel["envelope"][np.searchsorted(panel["levels"], panel["t"])]
     return int(np.sum(panel["value"] > bound + ROUNDING))
+
+
+class ProfileStyle(TypedDict, total=False):
+    """Arguments of `ErrorProfileDisplay.plot`."""
+
+    rates: bool
+    labels: bool
+    point_kwargs: Params | None
+    line_kwargs: Params | None
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -302,7 +311,7 @@ class ErrorProfileDisplay(Display):
         *,
         eps: Excess = "evidence",
         ax: Axes | None = None,
-        **plot_kwargs: Any,
+        **plot_kwargs: Unpack[ProfileStyle],
     ) -> Self:
         """Compute the profiles of a study and draw them.
 
@@ -337,7 +346,7 @@ class ErrorProfileDisplay(Display):
         setting: int | None = None,
         eps: Excess = "evidence",
         ax: Axes | None = None,
-        **plot_kwargs: Any,
+        **plot_kwargs: Unpack[ProfileStyle],
     ) -> Self:
         """Compute the profiles of a fitted search and draw them, without training.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypedDict, Unpack
 
 import numpy as np
 
@@ -44,6 +44,17 @@ if TYPE_CHECKING:
     from csf.metrics.trials import Trial
     from csf.plots.drawing import StudyLike
     from csf.search import CostSearch
+
+
+class ConeStyle(TypedDict, total=False):
+    """Arguments of `ConeDisplay.plot`."""
+
+    top: float | None
+    bottom: float | None
+    labels: bool
+    point_kwargs: Params | None
+    cone_kwargs: Params | None
+    envelope_kwargs: Params | None
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -182,7 +193,7 @@ class ConeDisplay(Display):
         upper_bound: float | None = None,
         ratio: bool = False,
         ax: Axes | None = None,
-        **plot_kwargs: Any,
+        **plot_kwargs: Unpack[ConeStyle],
     ) -> Self:
         """Compute the cones of trials and draw them.
 
@@ -234,7 +245,7 @@ class ConeDisplay(Display):
         bound: Bounded | None = None,
         eps: Excess = "evidence",
         ax: Axes | None = None,
-        **plot_kwargs: Any,
+        **plot_kwargs: Unpack[ConeStyle],
     ) -> Self:
         """Compute the cones of a study and draw them.
 
@@ -261,7 +272,7 @@ class ConeDisplay(Display):
         bound: Bounded | None = None,
         eps: Excess = "evidence",
         ax: Axes | None = None,
-        **plot_kwargs: Any,
+        **plot_kwargs: Unpack[ConeStyle],
     ) -> Self:
         """Compute the cones of a fitted search and draw them, without training.
 

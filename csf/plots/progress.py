@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Literal, Self
 
 import numpy as np
 
@@ -122,7 +122,7 @@ class ProgressDisplay(Display):
         eps: Excess = "evidence",
         reference: float | None = None,
         ax: Axes | None = None,
-        **plot_kwargs: Any,
+        **plot_kwargs: Params | None,
     ) -> Self:
         """Compute the progress of a study and draw it.
 
@@ -171,7 +171,7 @@ class ProgressDisplay(Display):
         eps: Excess = "evidence",
         reference: float | None = None,
         ax: Axes | None = None,
-        **plot_kwargs: Any,
+        **plot_kwargs: Params | None,
     ) -> Self:
         """Compute the progress of a fitted search and draw it, without training.
 
@@ -363,7 +363,7 @@ class StreamDisplay(Display):
         window: int | None = None,
         against: Literal["examples", "seconds"] = "examples",
         ax: Axes | None = None,
-        **plot_kwargs: Any,
+        **plot_kwargs: Params | None,
     ) -> Self:
         """Compute the curves of several learners and draw them.
 
@@ -559,13 +559,14 @@ class MonitorDisplay(Display):
         ax.axhline(self.level, color=GREEN, linestyle="--", linewidth=1.2)
         label(ax, f"level {self.level:.3g}", (0, self.level), color=GREEN, offset=(0, 7))
         ax.set_ylabel(self.metric_name, color=BLUE)
-        other: Any = ax.twinx()
+        other = ax.twinx()
         # It is decided at 1: what is far beyond, or far below, is drawn at the edge.
         shown = np.clip(self.evidence, 1.0 / _FARTHEST, _FARTHEST)
         other.plot(places, shown, color=GREY, linewidth=1.2)
         other.axhline(1.0, color=VERMILLION, linestyle=":", linewidth=1.2)
         other.set_yscale("log")
-        other.set_ylim(min(0.03, np.min(shown, initial=1.0) / 2), max(3.0, np.max(shown, initial=1.0) * 2))
+        lowest, highest = float(np.min(shown, initial=1.0)), float(np.max(shown, initial=1.0))
+        other.set_ylim(min(0.03, lowest / 2), max(3.0, highest * 2))
         other.set_ylabel("evidence (alarm at 1)", color=GREY)
         other.spines[["top"]].set_visible(False)
         if self.alarm in self.names:

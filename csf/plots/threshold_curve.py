@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import cycle
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypedDict, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -54,6 +54,13 @@ MOST_LABELS = 8
 # Enough for any screen, few enough for a vector graphic.
 N_DRAWN = 500
 TAIL = 0.02
+
+
+class CurveStyle(TypedDict, total=False):
+    """Arguments of `ThresholdCurveDisplay.plot`."""
+
+    line_kwargs: Keywords | None
+    fill_between_kwargs: Keywords | None
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -143,7 +150,7 @@ class ThresholdCurveDisplay(Display):
         fold_thresholds: ArrayLike | None = None,
         name: str | None = None,
         ax: Axes | None = None,
-        **plot_kwargs: Any,
+        **plot_kwargs: Unpack[CurveStyle],
     ) -> Self:
         """Draw threshold curves that were computed before.
 
@@ -195,7 +202,7 @@ class ThresholdCurveDisplay(Display):
         pos_label: Label = None,
         name: str | None = None,
         ax: Axes | None = None,
-        **plot_kwargs: Any,
+        **plot_kwargs: Unpack[CurveStyle],
     ) -> Self:
         """Draw the thresholds of given scores.
 
@@ -551,8 +558,8 @@ def _rates_at(curve: ThresholdCurve, metric: Metric | None, threshold: float) ->
 def _search_data(
     search: Estimator,
     X: Samples,
-    y: Any,
-    weight: Any,
+    y: Samples,
+    weight: ArrayLike | None,
     metric: str | Metric | None,
     threshold: float | None,
     costs: Params,
@@ -584,7 +591,7 @@ def _search_data(
     return data | {"threshold_interval": interval, "bounds": bounds}
 
 
-def _margins(search: Estimator, X: Samples, y: Any, weight: Any) -> tuple[Array, Array, Array | None]:
+def _margins(search: Estimator, X: Samples, y: Samples, weight: ArrayLike | None) -> tuple[Array, Array, Array | None]:
     """Return truth and scores of labels, which count from the threshold of each, and the weights of samples."""
     if X is not None:
         truth = read_codes(y, search.label_names_)

@@ -401,8 +401,10 @@ class Facts:
     @property
     def reviewed(self) -> list[Reviewed]:
         """Worth of the answers with reviews, for each label where these have them; empty without reviews."""
-        worth = None if self.search.review is None else self.search.review_
-        return worth if isinstance(worth, list) else [worth] * (worth is not None)
+        if self.search.review is None:
+            return []
+        worth = self.search.review_
+        return worth if isinstance(worth, list) else [worth]
 
     @property
     def reviews(self) -> list[Fact]:
