@@ -364,7 +364,7 @@ def _add_monitor(commands):
     command.add_argument("--weeks", type=_count(1), metavar="N", help=text)
     command.add_argument("--name", metavar="TEXT", help="name of these rows, such as a date (that of the file)")
     command.add_argument("--plot", metavar="FILE", help="draw all batches and the evidence (.png, .pdf, ...)")
-    command.add_argument("-q", "--quiet", action="store_true", help="print nothing but errors and warnings")
+    _add_quiet(command)
 
 
 def _add_threshold(commands):
@@ -376,18 +376,16 @@ def _add_threshold(commands):
     command.add_argument("--score", metavar="COL", required=True, help="column of the scores, larger for positives")
     command.add_argument("--lower-is-positive", action="store_true", help="scores are smaller for positives")
     _add_group(command)
-    command.add_argument(
-        "--metric", default=SearchConfig.metric, metavar="NAME", help="what is maximised (%(default)s)"
-    )
+    _add_option(command, "metric", metavar="NAME")
     _add_labelled(command)
     command.add_argument("--constraint", metavar="TEXT", help='demand such as "precision >= 0.8" or "fpr <= 0.01"')
-    command.add_argument("--confidence", type=_probability, metavar="P", help="probability with which it holds")
+    _add_option(command, "confidence", metavar="P")
     text = "demands, named after looking too: the threshold at which all are certain (with --confidence, 0.9)"
     command.add_argument("--certify", metavar="TEXT", help=text)
     command.add_argument("--seed", type=_count(0), default=0, metavar="N", help="seed of draws (0)")
     command.add_argument("--json", metavar="FILE", help="write what was found")
     command.add_argument("--report", metavar="FILE", help="write all of it as one page for a browser (.html)")
-    command.add_argument("-q", "--quiet", action="store_true", help="print nothing but errors and warnings")
+    _add_quiet(command)
     _add_format(command)
 
 
@@ -475,7 +473,12 @@ def _add_shown(group, drawn):
     group.add_argument("--report", metavar="FILE", help="write all of it as one page for a browser (.html)")
     loudness = group.add_mutually_exclusive_group()
     loudness.add_argument("-v", "--verbose", action="store_true", help="print all trials, methods and checks")
-    loudness.add_argument("-q", "--quiet", action="store_true", help="print nothing but errors and warnings")
+    _add_quiet(loudness)
+
+
+def _add_quiet(group):
+    """Add the option of commands that print what they find."""
+    group.add_argument("-q", "--quiet", action="store_true", help="print nothing but errors and warnings")
 
 
 def _one_of(known):

@@ -45,6 +45,7 @@ from csf.cli.tables import CliError, require
 from csf.data.folds import Task, enough_splits, group_folds, resolve_splits
 from csf.data.responses import response_method
 from csf.metrics import ConfusionMetric, Incomplete, Metric, Review, get_confusion_metric, get_metric
+from csf.metrics.constraints import all_of
 from csf.metrics.profile import ErrorProfile
 from csf.metrics.registry import MetricLike, constraint_of_truth
 from csf.metrics.row_costs import OUTCOMES, Column, RowCosts, row_costs
@@ -207,8 +208,7 @@ class Setup:
         """The constraint with codes in place of classes, for what is trained on codes."""
         if self.constraint is None:
             return None
-        first, *others = (replace(part, of=part.place_in(self.classes)) for part in self.constraint.parts)
-        return replace(first, others=tuple(others))
+        return all_of([replace(part, of=part.place_in(self.classes)) for part in self.constraint.parts])
 
     def bases(self) -> list[Pipeline]:
         """Return the base with each setting of its parameters, or several bases as they are."""
@@ -505,11 +505,11 @@ def load_problem(options: Namespace) -> CommandProblem:
     review: Keywords = {name: vars(options).get(f"review_{name}") for name in ("cost", "at_most", "wrong")}
     asked["review"] = Review(**review) if any(review.values()) else None
     asked["threshold"] = None if options.threshold == "none" else options.threshold
-    config = SearchConfig(**asked)
     # What the kind of problem cannot have is said before anything else.
-    kind, _ = read_problem(replace(config, pos_label=data.pos_label), data.X, data.y, {})
+    kind, _ = read_problem(SearchConfig(**asked | {"pos_label": data.pos_label}), data.X, data.y, {})
     constraint = constraint_of_truth(metric, kind.read_constraint(options.constraint))
-    config = replace(config, constraint=constraint and constraint.on_all_rows)
+    asked["constraint"] = constraint and constraint.on_all_rows
+    config = SearchConfig(**asked)
     if costs is not None or data.pos_label is not None:
         return CommandProblem(data, base, grid, metric, constraint, options, kind, config)
     problem = CommandProblem(data, base, grid, get_confusion_metric(metric), constraint, options, kind, config)

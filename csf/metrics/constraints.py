@@ -160,7 +160,7 @@ class Constraint:
     def on_all_rows(self) -> Constraint | None:
         """The constraint with all rows in place of each segment, without limits on pairs; ``None`` without others."""
         parts = [replace(part, by=None) for part in self.parts if part.pair_limit is None]
-        return replace(parts[0], others=tuple(parts[1:])) if parts else None
+        return all_of(parts) if parts else None
 
     @property
     def parts(self) -> tuple[Constraint, ...]:
@@ -309,8 +309,12 @@ def get_constraint(constraint: str | tuple[str, str, float] | Constraint | None)
     text = " ".join(map(str, constraint)) if isinstance(constraint, tuple) and len(constraint) == 3 else constraint
     if not isinstance(text, str):
         raise TypeError(f"constraint must be a text such as 'precision >= 0.8' or a Constraint, got {constraint!r}")
-    first, *others = [_one_constraint(text, match) for match in read_demands(text)]
-    return replace(first, others=tuple(others))
+    return all_of([_one_constraint(text, match) for match in read_demands(text)])
+
+
+def all_of(parts: Sequence[Constraint]) -> Constraint:
+    """Join requirements to the constraint that asks for all of them."""
+    return replace(parts[0], others=tuple(parts[1:]))
 
 
 def read_demands(text: str) -> list[re.Match[str]]:

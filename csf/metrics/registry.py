@@ -19,7 +19,7 @@ from csf._common.validation import check_choice, check_labels
 from csf.metrics.base import CELLS, LinearFractional, Measure, Metric, Terms, wrong_direction
 from csf.metrics.binary import FBeta
 from csf.metrics.confusion import ConfusionMetric, cost_matrix_of
-from csf.metrics.constraints import Constrained, get_constraint
+from csf.metrics.constraints import Constrained, all_of, get_constraint
 from csf.metrics.functions import Function, LabelFunction, confusion_of_function, metric_of_function
 from csf.metrics.incomplete import TrueMetric, metric_of_truth
 from csf.metrics.named import CONFUSION_METRICS, MEANT, METRICS, known_name, measure_named
@@ -366,7 +366,7 @@ def constraint_of_truth(metric: object, constraint: Constraint | None) -> Constr
                     "precision, recall, fpr, f<beta> or another rate"
                 )
             parts.append(replace(part, quantity=quantity))
-    return replace(parts[0], others=tuple(parts[1:]))
+    return all_of(parts)
 
 
 def truth_of(metric: object) -> TrueMetric | None:

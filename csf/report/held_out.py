@@ -202,9 +202,9 @@ class Judge(ABC):
     classes: Array
 
     @classmethod
-    @abstractmethod
     def of(cls, search: CostSearch) -> Self:
         """Create the one of a fitted search."""
+        return cls(search.result_.read_metric(metric_of(search)), search.result_.constraint, search.classes_)
 
     def read_truth(self, y: ArrayLike) -> Array:
         """Check that the classes are known."""
@@ -295,11 +295,6 @@ class RowCostJudge(TwoClassJudge):
 
 class ClassJudge(Judge):
     """Several classes that are all alike."""
-
-    @classmethod
-    def of(cls, search: CostSearch) -> Self:
-        """Create the one of a fitted search."""
-        return cls(search.result_.read_metric(metric_of(search)), search.result_.constraint, search.classes_)
 
     def judge(self, held: HeldOut) -> list[Judged]:
         """Evaluate predictions, of classes that nobody knows too."""
