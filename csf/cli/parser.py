@@ -13,7 +13,7 @@ from argparse import ArgumentParser
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeAlias, TypeVar
 
 from csf._common.messages import did_you_mean
 from csf._common.sklearn import options_of
@@ -36,6 +36,11 @@ from csf.strategies import STRATEGIES
 _EXPECTED = (CliError, ValueError, TypeError, OSError, MemoryError)
 
 
+# Parsers of commands, by name, and what an option is read as.
+Commands: TypeAlias = "argparse._SubParsersAction[ArgumentParser]"
+Value = TypeVar("Value")
+
+
 class CommandParser(ArgumentParser):
     """Parser whose error messages are one line."""
 
@@ -44,7 +49,13 @@ class CommandParser(ArgumentParser):
 
 
 def add_command(
-    commands: Any, name: str, text: str, run: Callable[..., Any], *, operands: str = "DATA", epilog: str | None = None
+    commands: Commands,
+    name: str,
+    text: str,
+    run: Callable[..., int | None],
+    *,
+    operands: str = "DATA",
+    epilog: str | None = None,
 ) -> ArgumentParser:
     """Add the parser of one command, which stores its function as ``run`` in the options."""
     command = commands.add_parser(
@@ -501,11 +512,12 @@ def _bases(text):
     return text
 
 
-def _checked(check: Callable[[Any, str], object] | None) -> Callable[[str], Any]:
+def _checked(check: Callable[[Any, str], object] | None) -> Callable[[str], str | float]:
     """Make the type of an option: the text, or the number that it is, which passes a check of csf."""
 
     def parse(text):
-        values, refusal = [text], None
+        values: list[str | float] = [text]
+        refusal = None
         with suppress(ValueError):
             values.append(float(text))
         with suppress(ValueError):
@@ -522,7 +534,7 @@ def _checked(check: Callable[[Any, str], object] | None) -> Callable[[str], Any]
     return parse
 
 
-def _number(kind: Callable[[str], Any], accept: Callable[[Any], bool], accepted: str) -> Callable[[str], Any]:
+def _number(kind: Callable[[str], Value], accept: Callable[[Value], bool], accepted: str) -> Callable[[str], Value]:
     """Make the type of an option that accepts some numbers."""
 
     def parse(text):
@@ -539,7 +551,7 @@ def _number(kind: Callable[[str], Any], accept: Callable[[Any], bool], accepted:
 _PAIR = re.compile(r"(.+?)=([^=,]+)(?:,|$)")
 
 
-def _by_name(parse: Callable[[str], Any]) -> Callable[[str], Any]:
+def _by_name(parse: Callable[[str], Value]) -> Callable[[str], Value | dict[str, Value]]:
     """Make the type of an option with one number, or with numbers by class, such as ``urgent=50,soon=100``."""
 
     def parse_all(text):
@@ -583,7 +595,7 @@ _capacity = _number(
 _share = _number(float, lambda x: 0 <= x < 1, "a share in [0, 1)")
 _prevalence = _number(
     lambda text: text if text == predict.ESTIMATE else float(text),
-    lambda share: share == predict.ESTIMATE or 0 < share < 1,
+    lambda share: isinstance(share, str) or 0 < share < 1,
     f"a share in (0, 1), or {predict.ESTIMATE!r}",
 )
 _probability = _checked(check_fraction)

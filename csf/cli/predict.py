@@ -361,7 +361,7 @@ def _check_trees(model: Estimator) -> None:
 # ---------------------------------------------------------------- the command
 
 
-def run(options: Namespace, say: Callable[..., Any]) -> None:
+def run(options: Namespace, say: Callable[..., None]) -> None:
     """Run ``csf predict``."""
     check_output(options.output)
     check_model_name(options.save)
@@ -436,7 +436,7 @@ def _opened(path):
 # ---------------------------------------------------------------- csf audit
 
 
-def run_audit(options: Namespace, say: Callable[..., Any]) -> None:
+def run_audit(options: Namespace, say: Callable[..., None]) -> None:
     """Run ``csf audit``: write the rows to have labelled, or say what their labels show."""
     check_output(options.output)
     search, features = load_model(options.model, options.trust)
@@ -474,7 +474,7 @@ ALARM = 3
 ESTIMATE = "estimate"
 
 
-def run_monitor(options: Namespace, say: Callable[..., Any]) -> int:
+def run_monitor(options: Namespace, say: Callable[..., None]) -> int:
     """Run ``csf monitor``; return an exit code that signals an alarm."""
     check_figure(options.plot)
     check_model_name(options.retune)

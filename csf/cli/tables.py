@@ -81,14 +81,14 @@ def require(module: str, purpose: str) -> ModuleType:
 ENCODING = "utf-8-sig"
 
 
-def _open_zip(path: str, mode: str, **options: Any) -> IO[Any]:
+def _open_zip(path: str, mode: str, encoding: str | None = None, newline: str | None = None) -> IO[Any]:
     """Open the only file of an archive."""
     with zipfile.ZipFile(path) as archive:  # which stays open as long as its file
         names = [name for name in archive.namelist() if not name.endswith("/") and not name.startswith("__MACOSX/")]
         if len(names) != 1:
             raise ValueError(f"the archive holds {len(names)} files; accepted: one. Unpack it, and give the table")
         file = archive.open(names[0])
-    return file if "b" in mode else io.TextIOWrapper(file, **options)
+    return file if "b" in mode else io.TextIOWrapper(file, encoding=encoding, newline=newline)
 
 
 _COMPRESSED = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open, ".zip": _open_zip}
@@ -118,7 +118,7 @@ def format_suffix(path: str) -> str:
     return name.suffix.lower() or (".csv" if Path(path).suffix.lower() == ".zip" else "")
 
 
-def opened(path: str, mode: str, **options: Any) -> IO[Any]:
+def opened(path: str, mode: str, **options: str) -> IO[Any]:
     """Open a file, and decompress it as it is read."""
     return _COMPRESSED.get(Path(path).suffix.lower(), open)(path, mode, **options)
 

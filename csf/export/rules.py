@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -317,7 +317,7 @@ class TableRule(BinaryRule):
     negative: Label
     positive: Label
 
-    def score(self, X: Mapping[str, ArrayLike] | Any) -> FloatArray:
+    def score(self, X: Mapping[str, ArrayLike] | Samples) -> FloatArray:
         """Compute the scores of samples.
 
         Parameters
@@ -444,12 +444,12 @@ def _is_missing(entry: object) -> bool:
     return entry is None or (isinstance(entry, float) and np.isnan(entry))
 
 
-def _names(chosen: Any, prepare: ColumnTransformer) -> list[str]:
+def _names(chosen: Sequence[object] | str, prepare: ColumnTransformer) -> list[str]:
     """Return the names of the chosen columns; the remainder of a table may be chosen by index."""
     known = getattr(prepare, "feature_names_in_", ())
-    names: list[Any] = [known[column] if type(column) is int and len(known) else column for column in chosen]
-    wrong = [name for name in names if not isinstance(name, str)]
-    if isinstance(chosen, str) or wrong:
+    columns = [known[column] if type(column) is int and len(known) else column for column in chosen]
+    names = [name for name in columns if isinstance(name, str)]
+    if isinstance(chosen, str) or len(names) < len(columns):
         raise TypeError(f"columns must be chosen by lists of their names, got {chosen!r}; fit the search on a frame")
     return names
 
@@ -463,7 +463,7 @@ def steps_of(estimator: Estimator) -> list[Estimator]:
     return [step for step in steps if not _does_nothing(step)]
 
 
-def _does_nothing(step: Any) -> bool:
+def _does_nothing(step: Estimator) -> bool:
     """Check for an identity step, such as the FunctionTransformer without a function that ColumnTransformer inserts."""
     return step is None or step == "passthrough" or (isinstance(step, FunctionTransformer) and step.func is None)
 
