@@ -57,11 +57,12 @@ from csf.report.facts import Table, TableColumn, compared
 from csf.report.held_out import confusion, held_out
 from csf.report.kinds import facts_of
 from csf.report.page import check_page, write_facts
-from csf.search.threshold import CONFIDENCE, Decision, certify, tune_threshold
+from csf.search.threshold import CONFIDENCE, certify, tune_threshold
 
 if TYPE_CHECKING:
     from csf.cli.data import Dataset
     from csf.metrics.registry import MetricLike
+    from csf.report.facts import Facts
     from csf.thresholding.band import CertifiedThreshold
 
 # Rows of the table of trials, and classes whose confusion matrix fits beside each other on a terminal.
@@ -469,8 +470,9 @@ def run_threshold(options: Namespace, say: Callable[..., None]) -> None:
         0.0 + sign * decision.threshold,
         {k: 0.0 + sign * threshold for k, threshold in decision.thresholds.items()},
     )
-    say("\n".join(_threshold_lines(options, decision, cut, cuts, data.pos_label)))
-    record = _decision_record(options, decision, cut, cuts)
+    facts = facts_of(decision.search)
+    say("\n".join(_threshold_lines(options, facts, cut, cuts, data.pos_label)))
+    record = _decision_record(options, facts, cut, cuts)
     if certified is not None:
         threshold = 0.0 + sign * certified.threshold
         record["certified"] = certified._asdict() | {"demands": options.certify, "threshold": threshold}
@@ -506,9 +508,9 @@ def _certified_line(options: Namespace, certified: CertifiedThreshold, threshold
 
 
 def _threshold_lines(
-    options: Namespace, decision: Decision, cut: float, cuts: dict[Label, float], positive: Label
+    options: Namespace, facts: Facts, cut: float, cuts: dict[Label, float], positive: Label
 ) -> list[str]:
-    facts, side = facts_of(decision.search), "<=" if options.lower_is_positive else ">="
+    side = "<=" if options.lower_is_positive else ">="
     named = {f" of {segment}": threshold for segment, threshold in cuts.items()} or {"": cut}
     lines = [f"predict {positive} where {options.score}{of} {side} {threshold:.6g}" for of, threshold in named.items()]
     texts = [
@@ -520,8 +522,9 @@ def _threshold_lines(
     return [*lines, *(f"  {text}" for text in texts if text)]
 
 
-def _decision_record(options: Namespace, decision: Decision, cut: float, cuts: dict[Label, float]) -> Params:
+def _decision_record(options: Namespace, facts: Facts, cut: float, cuts: dict[Label, float]) -> Params:
     """Return the results as plain numbers and texts."""
+    known, test = facts.record, facts.promises.get("")
     return {
         "score": options.score,
         "lower_is_positive": options.lower_is_positive,
@@ -529,9 +532,9 @@ def _decision_record(options: Namespace, decision: Decision, cut: float, cuts: d
         **({"thresholds": cuts} if cuts else {}),
         "metric": options.metric,
         "labelled": options.labelled,
-        "value": decision.value,
-        "interval": list(decision.interval),
-        "value_on_these_rows": decision.search.best_score_,
-        "stands_for": facts_of(decision.search).stands_for or None,
-        "certificate": None if decision.certificate is None else str(decision.certificate),
+        "value": known["corrected"],
+        "interval": known["score_interval"],
+        "value_on_these_rows": known["out_of_fold"],
+        "stands_for": known["stands_for"],
+        "certificate": None if test is None else str(test),
     }
