@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.sparse import issparse
 
-from csf._common.typing import Array, Label, PathLike, Samples
+from csf._common.typing import Array, Estimator, Label, PathLike, Samples
 from csf._common.validation import check_fraction, check_path, in_named_order, warn_of_order
 from csf.monitoring.cohorts import row_ids
 from csf.monitoring.monitor import Monitor
@@ -17,11 +17,9 @@ from csf.monitoring.records import Recorded, State
 
 if TYPE_CHECKING:
     from csf.monitoring.terms import Watchable
-    from csf.plots import MonitorDisplay
-    from csf.search import CostSearch
 
 # The column of a label, or ``None``, and the first arguments of its monitor.
-Watched: TypeAlias = "tuple[int | None, tuple[CostSearch, Watchable, str, float, str | None, int | None]]"
+Watched: TypeAlias = "tuple[int | None, tuple[Estimator, Watchable, str, float, str | None, int | None]]"
 
 __all__ = [
     "MonitorGroup",
@@ -115,7 +113,7 @@ class MonitorGroup(Recorded):
         first = f"ALARM, first {self.alarm}" if self.alarm else "no evidence against any of them"
         return "\n\n".join([f"{len(self.monitors)} monitors: {first}", *map(Monitor.report, self.monitors.values())])
 
-    def plot(self) -> dict[str, MonitorDisplay]:
+    def plot(self) -> dict[str, Any]:
         """Draw each monitor below the others, see `csf.plots.MonitorDisplay`.
 
         Returns

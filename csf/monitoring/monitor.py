@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import replace
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -28,8 +28,6 @@ from csf.monitoring.samples import Added, WatchedSamples, check_audit
 
 if TYPE_CHECKING:
     from csf.monitoring.terms import Watchable
-    from csf.plots import MonitorDisplay
-    from csf.search import CostSearch
 
 __all__ = [
     "Monitor",
@@ -141,7 +139,7 @@ class Monitor(Recorded):
 
     def __init__(
         self,
-        search: CostSearch,
+        search: Estimator,
         metric: Watchable,
         side: str,
         level: float,
@@ -305,7 +303,7 @@ class Monitor(Recorded):
             ways.append("monitor.retune(X, y) finds another threshold by the samples since then (csf monitor --retune)")
         return "; ".join([*ways, "else train again" if ways else "train again on newer samples"])
 
-    def plot(self, ax: Axes | None = None) -> MonitorDisplay:
+    def plot(self, ax: Axes | None = None) -> Any:
         """Draw the values of all batches and the evidence, see `csf.plots.MonitorDisplay`.
 
         Parameters
@@ -577,7 +575,7 @@ class Monitor(Recorded):
 
     # ---------------------------------------------------------------- ways out
 
-    def retune(self, X: Samples, y: ArrayLike, **fit_params: ArrayLike) -> CostSearch:
+    def retune(self, X: Samples, y: ArrayLike, **fit_params: ArrayLike) -> Estimator:
         """Find a new threshold for the same model by labelled samples, such as those since the alarm.
 
         Parameters
@@ -638,7 +636,7 @@ class Monitor(Recorded):
         vars(self).update(state)
 
 
-def retuned(fitted: Estimator, X: Samples, y: ArrayLike, **fit_params: ArrayLike) -> CostSearch:
+def retuned(fitted: Estimator, X: Samples, y: ArrayLike, **fit_params: ArrayLike) -> Estimator:
     """Build a search with the model of a fitted one and the threshold that is best on other samples."""
     if hasattr(fitted, "to_local"):  # one of a cluster
         fitted = fitted.to_local()

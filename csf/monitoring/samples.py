@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from csf._common.messages import warn
-from csf._common.typing import Array, BoolArray, IntArray
+from csf._common.typing import Array, BoolArray, Estimator, IntArray
 from csf._common.validation import are_missing, as_array, check_number, check_share, floats, in_named_order, label_array
 from csf.monitoring.bets import TermHistogram
 from csf.monitoring.cohorts import NO_LABEL, Cohort, RowId
 from csf.monitoring.terms import HEAVIER, Given, Watchable, WatchedRows, row_terms
-
-if TYPE_CHECKING:
-    from csf.search import CostSearch
 
 Rows: TypeAlias = ArrayLike | None
 # So many samples without a negative prediction are no chance.
@@ -48,7 +45,7 @@ class WatchedSamples:
 
     def __init__(
         self,
-        search: CostSearch,
+        search: Estimator,
         metric: Watchable,
         side: str,
         level: float,

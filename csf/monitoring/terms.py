@@ -6,12 +6,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import singledispatch
-from typing import TYPE_CHECKING, ClassVar, TypeAlias
+from typing import ClassVar, TypeAlias
 
 import numpy as np
 
 from csf._common.messages import did_you_mean
-from csf._common.typing import Array, BoolArray, IntArray, Samples
+from csf._common.typing import Array, BoolArray, Estimator, IntArray, Samples
 from csf.metrics.base import CELLS, Measure
 from csf.metrics.binary import MeanCost
 from csf.metrics.confusion import CostMatrix
@@ -19,9 +19,6 @@ from csf.metrics.constraints import Share, share_of
 from csf.metrics.demands import class_cells
 from csf.metrics.registry import LabelMetric
 from csf.metrics.row_costs import COSTS, OUTCOMES, CostTable, RowCosts
-
-if TYPE_CHECKING:
-    from csf.search import CostSearch
 
 # Kinds of each sample (n, m), how much of it is of each, and its cost, see `csf.monitoring.bets.TermHistogram`.
 Parts: TypeAlias = tuple[IntArray, Array, Array]
@@ -37,7 +34,7 @@ HEAVIER = 2.0
 class WatchedRows:
     """Rows of a monitor, see `csf.monitoring.Monitor`: their classes, and which of these are positive."""
 
-    search: CostSearch
+    search: Estimator
     # Such as "f1 >= 0.6", for messages.
     demand: str
     classes: Array
