@@ -133,10 +133,10 @@ ROW_COSTS = Supports(
 SEGMENTED_COSTS = Supports(
     f"{ROW_COSTS.name} under a constraint by segments",
     options=ROW_COSTS.options,
-    methods=ROW_COSTS.methods
-    | {
+    methods={
+        **ROW_COSTS.methods,
         "at_prevalence": "at_prevalence moves the share of positives of all rows, and segments have shares of their "
-        "own; tune the decisions on new labelled rows, with cv='prefit'"
+        "own; tune the decisions on new labelled rows, with cv='prefit'",
     },
 )
 
