@@ -17,10 +17,11 @@ import numpy as np
 from scipy import sparse
 
 from csf._common.dtypes import is_float, is_integer, is_object, is_text
+from csf._common.sklearn import safe_indexing
 from csf._common.typing import Array, IntArray, Keywords, Label, Params, Samples, Values
 from csf._common.validation import warn_of_moved_rows
 from csf.distributed.engine import hash_folds
-from csf.distributed.newton import Moments, Part
+from csf.distributed.newton import Moments
 from csf.distributed.survey import MOST_CLASSES, Cell, Columns, Mark, Survey
 from csf.search.workers import QUIET, WAITS, idle_reason, working
 
@@ -43,6 +44,7 @@ _GO_ON = "with checkpoint= the search goes on where it was when it is fitted aga
 _LOGGER = logging.getLogger("csf")
 
 
+In = TypeVar("In")
 Out = TypeVar("Out")
 # A column of a collection.
 Column: TypeAlias = "DaskArray | Series"
@@ -207,15 +209,15 @@ class RawPart:
     # Labels of the rows of weight 0, which are left out.
     weightless: Array | None = None
 
-    def rows(self, at: IntArray) -> Samples:
-        """Select samples by their positions."""
-        return self.X.iloc[at] if hasattr(self.X, "iloc") else self.X[at]
+    def take(self, places: IntArray) -> RawPart:
+        """Return the part of the rows at these places."""
+        weight = None if self.weight is None else self.weight[places]
+        costs = None if self.costs is None else self.costs.take(places)
+        return RawPart(self.index, safe_indexing(self.X, places), self.y[places], weight, self.fold[places], costs)
 
-    def take(self, at: IntArray) -> RawPart:
-        """Return the part of the rows at these positions."""
-        weight = None if self.weight is None else self.weight[at]
-        costs = None if self.costs is None else self.costs.take(at)
-        return RawPart(self.index, self.rows(at), self.y[at], weight, self.fold[at], costs)
+    def weighed(self, weight: Array) -> RawPart:
+        """Return the part with other weights."""
+        return replace(self, weight=weight)
 
     @property
     def mark(self) -> Mark:
@@ -223,7 +225,7 @@ class RawPart:
         from pandas import util
 
         hash_array: Any = util.hash_array
-        rows = self.rows(np.arange(0, self.y.size, max(self.y.size // _COMPARED, 1)))
+        rows = safe_indexing(self.X, np.arange(0, self.y.size, max(self.y.size // _COMPARED, 1)))
         frame = _with_texts(rows)
         rows = abs(sparse.csr_array(matrix(rows if frame is None else frame.select_dtypes("number")), dtype=np.float64))
         rows.data = np.nan_to_num(rows.data, nan=0.0, posinf=0.0)
@@ -238,14 +240,6 @@ class RawPart:
         """Return the costs of the rows."""
         assert self.costs is not None, "asked for where the metric is costs of rows"
         return self.costs
-
-    def truth(self, labels: Labels) -> Array:
-        """Return which rows are positive, or the codes of their classes where there are several."""
-        return truth_of(self.y, labels)
-
-    def coded(self, pos_label: Label) -> Part:
-        """Convert the part for the linear solvers: a matrix, and codes for labels."""
-        return Part(matrix(self.X), self.y == pos_label, self.weight, self.fold)
 
 
 def truth_of(y: Array, labels: Labels) -> Array:
@@ -348,19 +342,23 @@ class DaskData:
         """Delayed samples, labels, weights, folds and given costs of each partition, as the collections hold them."""
         return pieces_of(self.X, {"y": self.y, "sample_weight": self.weight, "folds": self.folds, **self.given})
 
+    def of_parts(self, parts: Sequence[Delayed]) -> DaskData:
+        """Return the data that consist of other parts."""
+        return replace(self, thinned=parts)
+
     def changed(self, of_part: Callable[[RawPart], RawPart]) -> DaskData:
         """Return the data with other parts, which are made when they are read."""
         from dask.delayed import delayed
 
         function, call = delayed(of_part, traverse=False), delayed(_call, pure=False)
-        return replace(self, thinned=[call(function, part) for part in self.parts])
+        return self.of_parts([call(function, part) for part in self.parts])
 
     def sampled(self, of_part: Callable[[RawPart], RawPart]) -> DaskData:
         """Return the data with fewer rows in each part, kept on the workers."""
         from dask.base import persist
 
         fewer = self.changed(of_part).parts
-        return replace(self, thinned=watched_pass(lambda: persist(*fewer), first=not self.marks))
+        return self.of_parts(watched_pass(lambda: persist(*fewer), first=not self.marks))
 
     def reduced(self, of_part: Callable[[RawPart], Out], of_results: Callable[[Sequence[Out]], Out]) -> Out:
         """Run a function on each part, where that part is stored, and merge the results in order, a few at a time."""
@@ -375,20 +373,22 @@ class DaskData:
             groups = [results[start : start + FAN_IN] for start in range(0, len(results), FAN_IN)]
             results = [call(merge, group) if len(group) > 1 else group[0] for group in groups]
         is_first = not self.marks and self.thinned is None
-        moves = [delayed(_moved)(*each) for each in self.pieces] if is_first and is_frame(self.X) else []
-        result, *moved = watched_pass(lambda: compute(results[0], *moves), first=not self.marks, patience=self.patience)
-        sums: Values = np.sum(moved, axis=0) if moved else ()
-        for name, (apart, differs) in zip(("y", "sample_weight", "folds", *self.given), sums):
-            if differs and apart % 2**64 == 0:
+        moves = [delayed(_moved)(*pieces) for pieces in self.pieces] if is_first and is_frame(self.X) else []
+        result, *differences = watched_pass(
+            lambda: compute(results[0], *moves), first=not self.marks, patience=self.patience
+        )
+        sums: Values = np.sum(differences, axis=0) if differences else ()
+        for name, (difference, differs) in zip(("y", "sample_weight", "folds", *self.given), sums):
+            if differs and difference % 2**64 == 0:
                 way = f"join {name} to X by it before the two are separated"
                 warn_of_moved_rows(name, "X", way, f"{name}.reset_index(drop=True)")
         return result
 
 
-def pieces_of(X: Samples, columns: Mapping[str, Column | None]) -> list[tuple[Any, ...]]:
+def pieces_of(X: Samples, columns: Mapping[str, Column | None]) -> list[tuple[Delayed | None, ...]]:
     """Return delayed samples of each partition with the columns of the same rows."""
     rows = X if is_frame(X) else X.rechunk({1: -1})
-    return list(zip(_delayed(rows), *(_aligned(name, each, rows) for name, each in columns.items()), strict=True))
+    return list(zip(_delayed(rows), *(_aligned(name, column, rows) for name, column in columns.items()), strict=True))
 
 
 def _moved(X: Samples, *columns: Samples) -> Array:
@@ -396,8 +396,8 @@ def _moved(X: Samples, *columns: Samples) -> Array:
 
     Over all partitions, the differences sum to 0, modulo 2^64, if both have the same rows in any order.
     """
-    indexes = [getattr(each, "index", X.index) for each in columns]
-    pairs = [(int(_hashes(each).sum()) - int(_hashes(X.index).sum()), not each.equals(X.index)) for each in indexes]
+    indexes = [getattr(column, "index", X.index) for column in columns]
+    pairs = [(int(_hashes(index).sum()) - int(_hashes(X.index).sum()), not index.equals(X.index)) for index in indexes]
     return np.array(pairs, dtype=object)
 
 
@@ -412,7 +412,7 @@ def _check(name: str, value: Samples, ndim: int) -> None:
         raise ValueError(f"{name} must have {ndim} dimension{'s' * (ndim > 1)}, got {value.ndim}")
 
 
-def _call(function: Callable[[Any], Out], argument: Any) -> Out:
+def _call(function: Callable[[In], Out], argument: In) -> Out:
     return function(argument)
 
 
@@ -431,11 +431,13 @@ def _aligned(name: str, value: Samples, rows: Samples) -> Sequence[Delayed | Non
         return [None] * n_parts
     _check(name, value, 1)
     if is_array(value) and is_array(rows):
-        known, own = rows.chunks[0], value.chunks[0]
-        if not np.isnan([*known, *own]).any():
-            if sum(known) != sum(own):
-                raise ValueError(f"X has {sum(known)} rows, {name} {sum(own)}: they must be those of the same samples")
-            value = value if own == known else value.rechunk((known,))
+        known, chunks = rows.chunks[0], value.chunks[0]
+        if not np.isnan([*known, *chunks]).any():
+            if sum(known) != sum(chunks):
+                raise ValueError(
+                    f"X has {sum(known)} rows, {name} {sum(chunks)}: they must be those of the same samples"
+                )
+            value = value if chunks == known else value.rechunk((known,))
     if value.npartitions != n_parts:
         raise ValueError(
             f"X has {n_parts} partitions and {name} {value.npartitions}, and their rows cannot be matched without "
@@ -456,25 +458,32 @@ class _Reader:
     names: tuple[str, ...]
 
     def __call__(
-        self, index: int, mark: Mark | None, X: Samples, y: Array, weight: Array | None, fold: Array | None, *given: Any
+        self,
+        index: int,
+        mark: Mark | None,
+        X: Samples,
+        y: Array,
+        weight: Array | None,
+        fold: Array | None,
+        *given: Array,
     ) -> RawPart:
         _check_columns(index, X, self.columns)
         n_rows, y = X.shape[0], np.asarray(y)
         weight = None if weight is None else np.asarray(weight, dtype=np.float64)
         fold = hash_folds(index, n_rows, self.cv, self.seed) if fold is None else np.asarray(fold)
-        costs = {name: np.asarray(each) for name, each in zip(self.names, given)}
+        costs = {name: np.asarray(cost) for name, cost in zip(self.names, given)}
         for name, values in (("y", y), ("sample_weight", weight), ("folds", fold), *costs.items()):
             if values is not None and values.shape != (n_rows,):
                 raise ValueError(
                     f"in partition {index} X has {n_rows} rows and {name} {values.shape[0]}: their partitions must "
                     "hold the same samples"
                 )
-        part = RawPart(index, X, y, weight, fold)
+        weightless = None
         if weight is not None and not weight.all():
-            at = np.flatnonzero(weight)
-            part, costs = part.take(at), {name: each[at] for name, each in costs.items()}
-            part = replace(part, weightless=y[weight == 0.0])
-        part = replace(part, costs=self._table(part, costs))
+            kept, weightless = np.flatnonzero(weight), y[weight == 0.0]
+            X, y, weight, fold = safe_indexing(X, kept), y[kept], weight[kept], fold[kept]
+            costs = {name: cost[kept] for name, cost in costs.items()}
+        part = RawPart(index, X, y, weight, fold, self._table(index, X, costs), weightless)
         if mark is not None and (what := mark.differs(part.mark)):
             raise ChangedRows(
                 f"the {what} of partition {index} are not those of the first read: its source gives other rows, or "
@@ -484,14 +493,14 @@ class _Reader:
             )
         return part
 
-    def _table(self, part: RawPart, given: Mapping[str, Array]) -> CostTable | None:
+    def _table(self, index: int, X: Samples, given: Mapping[str, Array]) -> CostTable | None:
         """Compute the costs of the rows; say of which partition they are where they cannot be."""
         if self.costs is None:
             return None
         try:
-            return self.costs.table(part.X, n_rows=part.y.size, **given)
+            return self.costs.table(X, n_rows=X.shape[0], **given)
         except (TypeError, ValueError) as error:
-            raise type(error)(f"in partition {part.index} {error}") from None
+            raise type(error)(f"in partition {index} {error}") from None
 
 
 def _check_columns(index: int, X: Samples, expected: list[Label] | int) -> None:
@@ -501,8 +510,10 @@ def _check_columns(index: int, X: Samples, expected: list[Label] | int) -> None:
     if isinstance(expected, int):
         what = f"{given} columns in place of {expected}"
     else:
-        apart = [name for name in [*expected, *given] if (name in given) != (name in expected)]
-        what = f"other columns, which differ in {apart[:_NAMED]}" if apart else f"another order, {given[:_NAMED]}"
+        different = [name for name in [*expected, *given] if (name in given) != (name in expected)]
+        what = (
+            f"other columns, which differ in {different[:_NAMED]}" if different else f"another order, {given[:_NAMED]}"
+        )
     raise ValueError(
         f"partition {index} of X has {what}; give all partitions the columns of X, in the same order, e.g. read files "
         "with columns=[...]"

@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 from scipy import sparse
@@ -15,7 +15,7 @@ from sklearn.compose import ColumnTransformer
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 
-from csf._common.sklearn import clone, last_step
+from csf._common.sklearn import clone, last_step, safe_indexing
 from csf._common.typing import Array, Costs, Estimator, Keywords, Label, Samples
 from csf.dask.collections import (
     FAN_IN,
@@ -27,6 +27,7 @@ from csf.dask.collections import (
     first_pass,
     is_frame,
     matrix,
+    truth_of,
     watched_training,
 )
 from csf.data.costs import costs_by_code, own_class_weights
@@ -46,6 +47,7 @@ from csf.distributed.newton import (
     LinearModel,
     LinearProblem,
     Moments,
+    Part,
     Question,
     Scaling,
     add_answers,
@@ -62,6 +64,7 @@ from csf.trainers.base import Training
 if TYPE_CHECKING:
     from dask.array import Array as DaskArray
     from dask.delayed import Delayed
+    from numpy.typing import DTypeLike
 
 # ---------------------------------------------------------------- kinds of base
 
@@ -147,7 +150,7 @@ class LinearBase(DaskBase):
         """Read the categories, once for all rows and samples of them."""
         if self.encoder is not None and self._encoding is None:
             # As parts: the first pass warns of indexes.
-            parts, rows_of = replace(data, thinned=data.parts), partial(rows_of_categories, encoder=self.encoder)
+            parts, rows_of = data.of_parts(data.parts), partial(rows_of_categories, encoder=self.encoder)
             self._encoding = Encoding(self.encoder, parts.reduced(partial(_of_samples, rows_of), rows_of))
 
     def _n_features(self, n_features: int) -> int:
@@ -173,14 +176,14 @@ class LinearBase(DaskBase):
             folds = np.unique(part.fold) if self.scaled else ()
             return {int(fold): Moments.of(X[np.flatnonzero(part.fold == fold)]) for fold in folds}
         X = sparse.coo_array(X)
-        at = np.argmin(np.isfinite(X.data))
-        column = int(X.col[at])
+        place = np.argmin(np.isfinite(X.data))
+        column = int(X.col[place])
         names = getattr(part.X, "columns", None) if self._encoding is None else self._encoding.names
         name = column if names is None else repr(names[column])
         raise ValueError(
-            f"X holds {X.data[at]} in partition {part.index}, row {X.row[at]} of it, column {name}: linear models need "
-            "finite numbers; fill missing values in the collection before the search, e.g. with fillna, or drop those "
-            "rows"
+            f"X holds {X.data[place]} in partition {part.index}, row {X.row[place]} of it, column {name}: linear "
+            "models need finite numbers; fill missing values in the collection before the search, e.g. with fillna, or "
+            "drop those rows"
         )
 
     def train(self, jobs: Sequence[Job], data: DaskData, survey: Survey, labels: Labels) -> list[Training | Exception]:
@@ -217,11 +220,16 @@ class LinearBase(DaskBase):
 
     def fitted(self, base: Estimator, model: LinearModel, names: Array | None, labels: Labels) -> Estimator:
         """See `DaskBase.fitted`."""
+        if model.scaling is None:
+            return self._fitted(base, model, names, labels)
+        fitted, steps = clone(base), [*model.scaling.scalers, self._fitted(base[-1], model, None, labels)]
+        fitted.steps = [(name, step) for (name, _), step in zip(base.steps, steps)]
+        return fitted
+
+    @staticmethod
+    def _fitted(base: Estimator, model: LinearModel, names: Array | None, labels: Labels) -> Estimator:
+        """Return a linear base with the coefficients of a model."""
         fitted = clone(base)
-        if model.scaling is not None:
-            steps = [*model.scaling.scalers, self.fitted(base[-1], replace(model, scaling=None), None, labels)]
-            fitted.steps = [(name, step) for (name, _), step in zip(base.steps, steps)]
-            return fitted
         sign = -1.0 if labels.positive_is_first else 1.0
         fitted.coef_ = sign * model.w[None, :-1]
         fitted.intercept_ = np.array([sign * model.w[-1] * model.constant])
@@ -268,7 +276,7 @@ def _coded(base: Estimator, labels: Labels) -> Estimator:
 
 
 def _answers(part: RawPart, *, questions: list[Question], pos_label: Label, encoding: Encoding | None) -> list[Answer]:
-    return answers(replace(part, X=_numbers(part.X, encoding)).coded(pos_label), questions)
+    return answers(Part(_numbers(part.X, encoding), part.y == pos_label, part.weight, part.fold), questions)
 
 
 # ---------------------------------------------------------------- boosters
@@ -373,7 +381,7 @@ def _collections(job: Job, data: DaskData, survey: Survey, labels: Labels) -> tu
             lengths.append(length)
     import dask.array as da
 
-    def stacked(parts: Sequence[Delayed], dtype: Any, *more: int) -> DaskArray:
+    def stacked(parts: Sequence[Delayed], dtype: DTypeLike, *more: int) -> DaskArray:
         return da.concatenate([da.from_delayed(part, (n, *more), dtype) for part, n in zip(parts, lengths)])
 
     # The libraries ask for one collection after the other. Dask optimises frames and arrays in different ways, so that
@@ -392,9 +400,9 @@ def _collections(job: Job, data: DaskData, survey: Survey, labels: Labels) -> tu
 def _training_rows(part: RawPart, fold: int | None, costs: Costs, labels: Labels) -> tuple[Samples, Array, Array]:
     """Return samples, label codes and weights of the rows that a fold trains on."""
     kept = np.flatnonzero(part.fold != fold) if fold is not None else np.arange(part.fold.shape[0])
-    codes = part.truth(labels)[kept].astype(np.int64)
+    codes = truth_of(part.y, labels)[kept].astype(np.int64)
     weight = np.array(costs_by_code(costs))[codes] * (1.0 if part.weight is None else part.weight[kept])
-    return part.rows(kept), np.searchsorted(labels.classes, labels.by_code)[codes], weight
+    return safe_indexing(part.X, kept), np.searchsorted(labels.classes, labels.by_code)[codes], weight
 
 
 # ---------------------------------------------------------------- the engine
@@ -429,8 +437,8 @@ def base_kinds(bases: Sequence[Estimator]) -> list[DaskBase]:
     linear = [(kind.encoder, base) for kind, base in zip(every, bases) if isinstance(kind, LinearBase)]
     encoders = {str(encoder and encoder.get_params()): base for encoder, base in linear}
     if len(encoders) > 1:
-        met = " and ".join(" ".join(repr(base).split()) for base in encoders.values())
-        raise ValueError(f"all linear models of a search must have the same encoder before them, or none; got {met}")
+        shown = " and ".join(" ".join(repr(base).split()) for base in encoders.values())
+        raise ValueError(f"all linear models of a search must have the same encoder before them, or none; got {shown}")
     for kind in every:
         if not (isinstance(kind, LinearBase) and type(kind) in kinds and not kind.scaled):
             kinds[type(kind)] = kind
@@ -531,11 +539,11 @@ class DaskEngine(SurveyedEngine):
         trained: dict[int, Training | Exception] = {}
         # Together what can share passes.
         for kind, power in dict.fromkeys((kind, job.power) for kind, job in zip(kinds, jobs)):
-            at = [k for k, job in enumerate(jobs) if (kinds[k], job.power) == (kind, power)]
+            places = [k for k, job in enumerate(jobs) if (kinds[k], job.power) == (kind, power)]
             data = self._known
             if power:
                 data = data.changed(_Weighing(self.labels.positive, power, self.scales[power]))
-            trained |= zip(at, kind.train([jobs[k] for k in at], data, self.survey, self.labels))
+            trained |= zip(places, kind.train([jobs[k] for k in places], data, self.survey, self.labels))
         return [_tagged(kind, trained[k]) for k, kind in enumerate(kinds)]
 
     def refit(self, job: Job, *, interrupted: bool) -> Training | Exception:
@@ -576,7 +584,7 @@ class DaskEngine(SurveyedEngine):
 
     def scores(self, models: Sequence[DaskModel]) -> PartedScores:
         """See `Engine.scores`."""
-        scored = self._scores([each.kind.scorer(each.model, self.labels) for each in models])
+        scored = self._scores([model.kind.scorer(model.model, self.labels) for model in models])
         scored.own_cut, scored.method = models[0].kind.own_cut, models[0].kind.method
         return scored
 
@@ -611,7 +619,7 @@ class _Weighing:
 
     def __call__(self, part: RawPart) -> RawPart:
         given = part.table(), part.y == self.pos_label, part.weight
-        return replace(part, weight=stake_weights(*given, self.power, self.scale))
+        return part.weighed(stake_weights(*given, self.power, self.scale))
 
 
 @dataclass(frozen=True, eq=False)
@@ -623,11 +631,10 @@ class _Sample:
     seed: int
 
     def __call__(self, part: RawPart) -> RawPart:
-        codes = part.truth(self.labels).astype(np.int64)
+        codes = truth_of(part.y, self.labels).astype(np.int64)
         kept = np.array([hash_folds(part.index, codes.size, share, self.seed) == 0 for share in self.shares])
-        at, share = np.flatnonzero(kept[codes, np.arange(codes.size)]), np.array(self.shares)[codes]
-        taken = part.take(at)
-        return replace(taken, weight=(1.0 if taken.weight is None else taken.weight) / share[at])
+        weight = (1.0 if part.weight is None else part.weight) / np.array(self.shares)[codes]
+        return part.weighed(weight).take(np.flatnonzero(kept[codes, np.arange(codes.size)]))
 
 
 def _joined(parts: Sequence[PartScores]) -> PartScores:
@@ -675,8 +682,8 @@ class _HeldOutScores:
         n_alike = self.labels.n_alike if self.scorers else None
         score = np.zeros(part.fold.shape if n_alike is None else (part.fold.size, n_alike))
         for fold, scorer in enumerate(self.scorers):
-            at = np.flatnonzero(part.fold == fold)
-            if at.size:
-                score[at] = scorer(part.rows(at))
+            places = np.flatnonzero(part.fold == fold)
+            if places.size:
+                score[places] = scorer(safe_indexing(part.X, places))
         weight = None if part.weight is None else part.weight[held]
-        return PartScores(score[held], part.truth(self.labels)[held], weight, part.fold[held])
+        return PartScores(score[held], truth_of(part.y, self.labels)[held], weight, part.fold[held])

@@ -384,9 +384,9 @@ class DaskCostSearch(FittedSearch, ClassifierMixin, MetaEstimatorMixin, BaseEsti
         data = DaskData(X, y, sample_weight, folds, check_folds(config.cv), seed, of_rows, columns)
         checksum = config.checkpoint is not None
         engine = DaskEngine(data, *base_kinds(bases), pos_label=config.pos_label, checksum=checksum)
-        plan, _, (found, rule, seconds, model) = search_on(engine, config, models, bases, deadline=deadline)
+        plan, _, (result, rule, seconds, model) = search_on(engine, config, models, bases, deadline=deadline)
         # All at once, at the end: a fit that fails on its way leaves a search that is not fitted.
-        self._publish(found, rule)
+        self._publish(result, rule)
         vars(self).update(engine.published | data.features)
         self.counted_cuts_ = plan.counted
         if model is not None:
@@ -533,8 +533,8 @@ def _planned(models: list[Model], *, races: bool) -> tuple[list[Model], list[Est
         bases += [with_setting(model.base, setting) for setting in settings]
         effort = FAST if has_fast_solver(model.base) else SLOW
         planned.append(model._replace(settings=settings, effort=effort))
-    for each in bases:
-        base_kind(each).check(each)
+    for base in bases:
+        base_kind(base).check(base)
     return numbered(planned), bases
 
 

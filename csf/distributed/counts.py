@@ -185,10 +185,10 @@ def unite_bins(parts: Sequence[Bins]) -> Bins:
     assert whole.rest is not None
     whole.lowest[:], whole.highest[:] = scores, scores
     for part in parts:
-        at = np.searchsorted(scores, part.lowest)
-        whole.rows[at] += part.rows
-        sums = _sum(whole.weight[..., at], whole.rest[..., at], part.weight, part.rest)
-        whole.weight[..., at], whole.rest[..., at] = sums
+        places = np.searchsorted(scores, part.lowest)
+        whole.rows[places] += part.rows
+        sums = _sum(whole.weight[..., places], whole.rest[..., places], part.weight, part.rest)
+        whole.weight[..., places], whole.rest[..., places] = sums
     return whole
 
 
@@ -249,8 +249,8 @@ def _thinned(score: Array, mass: Array | None, size: int) -> tuple[Array, Array]
         return score, np.ones(score.shape[0]) if mass is None else mass
     reached = np.arange(1.0, score.shape[0] + 1.0) if mass is None else np.cumsum(mass)
     total = reached[-1]
-    at = np.searchsorted(reached, (np.arange(size) + 0.5) * total / size, side="right")
-    return score[np.minimum(at, score.shape[0] - 1)], np.full(size, total / size)
+    places = np.searchsorted(reached, (np.arange(size) + 0.5) * total / size, side="right")
+    return score[np.minimum(places, score.shape[0] - 1)], np.full(size, total / size)
 
 
 def merge_quantiles(parts: Sequence[Quantiles], size: int) -> Quantiles:
@@ -520,8 +520,8 @@ def own_decision(scored: Scored) -> CountedCut:
     """
     bins = _filled(scored.counts(np.array([scored.own_cut])))
     curve = _curve(bins)
-    own = curve.at(scored.own_cut)
-    return CountedCut(None, own, None, _fold_profiles(bins, scored.own_cut), 1)
+    profile = curve.at(scored.own_cut)
+    return CountedCut(None, profile, None, _fold_profiles(bins, scored.own_cut), 1)
 
 
 def counted_cut(scored: Scored, metric: Metric, *, n_edges: int = _EDGES, n_listed: int = _LISTED) -> CountedCut:
@@ -587,8 +587,8 @@ def counted_cut(scored: Scored, metric: Metric, *, n_edges: int = _EDGES, n_list
             finer = _within(_filled(finer), bins.lowest[doubtful], bins.highest[doubtful])
         bins = _replaced(bins, doubtful, finer)
     best = replace(best, threshold=_threshold(bins, curve, best))
-    own, folds = curve.at(scored.own_cut), _fold_profiles(bins, best.threshold)
-    return CountedCut(best, own, curve, folds, passes, listed)
+    profile, folds = curve.at(scored.own_cut), _fold_profiles(bins, best.threshold)
+    return CountedCut(best, profile, curve, folds, passes, listed)
 
 
 def _filled(bins: Bins) -> Bins:
@@ -609,8 +609,8 @@ def _could_win(curve: ThresholdCurve, best: Cut, bins: Bins, metric: Metric) -> 
     # Cuts descend, bins ascend. The samples of cut k, and not of the cut before it, are those of one bin.
     first = curve.lowest_score.shape[0] - bins.rows.shape[0]
     fn, fp = (np.concatenate([[start], errors[first:]]) for errors, start in ((curve.fn, curve.pos), (curve.fp, 0.0)))
-    at = int(curve.cuts_at(best.threshold))
-    earlier = np.arange(first, curve.lowest_score.shape[0]) <= at
+    best_cut = int(curve.cuts_at(best.threshold))
+    earlier = np.arange(first, curve.lowest_score.shape[0]) <= best_cut
     # Linear-fractional metrics and rates are monotone in each error, if not always falling: their extremes are corners.
     corners = [(fn[i], fp[j]) for i in (slice(None, -1), slice(1, None)) for j in (slice(None, -1), slice(1, None))]
     value = np.max([_as_array(metric.value(*corner, pos=curve.pos)) for corner in corners], axis=0)
@@ -688,24 +688,24 @@ def _replaced(bins: Bins, doubtful: BoolArray, finer: Bins) -> Bins:
 
 def _threshold(bins: Bins, curve: ThresholdCurve, best: Cut) -> float:
     """Return the midpoint of the lowest score predicted positive and the highest one predicted negative."""
-    at = int(curve.cuts_at(best.threshold))
-    found = curve.lowest_score[at]
-    below = np.flatnonzero(bins.lowest < found)
+    best_cut = int(curve.cuts_at(best.threshold))
+    lowest = curve.lowest_score[best_cut]
+    below = np.flatnonzero(bins.lowest < lowest)
     if not np.isfinite(best.threshold) or not below.size:
         return best.threshold
     lower = bins.highest[below[-1]]
-    return float(midpoint(found, lower))
+    return float(midpoint(lowest, lower))
 
 
 def _fold_profiles(bins: Bins, threshold: float) -> list[ErrorProfile | None]:
     """Compute the errors within each fold at a threshold between bins."""
-    found: IntArray = np.flatnonzero(bins.lowest >= threshold)
+    positive: IntArray = np.flatnonzero(bins.lowest >= threshold)
     profiles: list[ErrorProfile | None] = []
     for negatives, positives in bins.sums:
         total_pos, total_neg = positives.sum(), negatives.sum()
         if not (total_pos > 0 and total_neg > 0):
             profiles.append(None)
             continue
-        tp, fp = min(positives[found].sum(), total_pos), min(negatives[found].sum(), total_neg)
+        tp, fp = min(positives[positive].sum(), total_pos), min(negatives[positive].sum(), total_neg)
         profiles.append(ErrorProfile.from_counts(tp=tp, fn=total_pos - tp, fp=fp, tn=total_neg - fp))
     return profiles

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from copy import copy
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -13,7 +12,7 @@ from sklearn.compose import ColumnTransformer
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import OneHotEncoder
 
-from csf._common.sklearn import clone
+from csf._common.sklearn import clone, safe_indexing
 from csf._common.typing import Array, Estimator, Samples
 from csf.distributed.newton import Moments, Scaling, is_scaler
 
@@ -72,14 +71,14 @@ def rows_of_categories(parts: Sequence[Samples], encoder: ColumnTransformer) -> 
     if sparse.issparse(full[0]):
         raise TypeError("an encoder on partitions takes frames and dense arrays, got sparse ones")
     X: Samples = pandas.concat(full, ignore_index=True) if hasattr(full[0], "iloc") else np.concatenate(full)
-    codes: Any = _coder(encoder).fit_transform(X)
+    codes: Samples = _coder(encoder).fit_transform(X)
     if codes.shape[1] > MOST_COLUMNS:
         raise ValueError(
             f"the encoder makes {codes.shape[1]} columns, and on partitions at most {MOST_COLUMNS}: drop columns that "
             "identify rows, and join rare categories"
         )
-    at = np.unique(codes.argmax(axis=0))
-    return X.iloc[at] if hasattr(X, "iloc") else X[at]
+    places = np.unique(codes.argmax(axis=0))
+    return safe_indexing(X, places)
 
 
 class Encoding:
@@ -106,13 +105,13 @@ class Encoding:
         slope, shift = np.ones(self.names.size), np.zeros(self.names.size)
         fitted, steps = copy(self._fitted), []
         for name, step, columns in fitted.transformers_:
-            at = fitted.output_indices_[name]
-            if is_scaler(step) and at.stop > at.start:
+            columns_made = fitted.output_indices_[name]
+            if is_scaler(step) and columns_made.stop > columns_made.start:
                 names = getattr(step, "feature_names_in_", None)
-                scaled = Scaling.of([step], trained.of_columns(at), constant, names)
-                (step,), slope[at], shift[at] = scaled.scalers, scaled.slope, scaled.shift
+                scaled = Scaling.of([step], trained.of_columns(columns_made), constant, names)
+                (step,), slope[columns_made], shift[columns_made] = scaled.scalers, scaled.slope, scaled.shift
             elif isinstance(step, OneHotEncoder) and held_out is not None:
-                _check_known(step, self.names[at], trained.high[at], held_out.high[at])
+                _check_known(step, self.names[columns_made], trained.high[columns_made], held_out.high[columns_made])
             steps.append((name, step, columns))
         fitted.transformers_ = steps
         return Scaling([steps[0][1] if isinstance(fitted, _OneHot) else fitted], slope, shift)

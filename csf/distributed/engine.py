@@ -478,10 +478,12 @@ class MemoryEngine(Engine):
 
     def entries(self) -> PartScores | None:
         """See `Engine.entries`."""
-        at = np.flatnonzero(self.fold >= 0)
-        weight = None if self.weight is None else self.weight[at]
+        held_out = np.flatnonzero(self.fold >= 0)
+        weight = None if self.weight is None else self.weight[held_out]
         return (
-            None if at.size > MOST_COLLECTED else PartScores(np.zeros(at.size), self.is_pos[at], weight, self.fold[at])
+            None
+            if held_out.size > MOST_COLLECTED
+            else PartScores(np.zeros(held_out.size), self.is_pos[held_out], weight, self.fold[held_out])
         )
 
     def train(self, jobs: Sequence[Job]) -> list[Training | Exception]:
@@ -489,11 +491,11 @@ class MemoryEngine(Engine):
         return [self._trained(job) for job in jobs]
 
     def _trained(self, job: Job) -> Training | Exception:
-        at = np.flatnonzero(self.fold != job.fold) if job.fold is not None else np.arange(self.fold.size)
-        given = None if self.weight is None else self.weight[at]
-        weight = cost_sample_weight(self.is_pos[at], job.costs, sample_weight=given)
+        kept = np.flatnonzero(self.fold != job.fold) if job.fold is not None else np.arange(self.fold.size)
+        given = None if self.weight is None else self.weight[kept]
+        weight = cost_sample_weight(self.is_pos[kept], job.costs, sample_weight=given)
         try:
-            return Training(trained(clone(job.base), self.X[at], self.is_pos[at].astype(int), sample_weight=weight))
+            return Training(trained(clone(job.base), self.X[kept], self.is_pos[kept].astype(int), sample_weight=weight))
         except Exception as error:
             return error
 
@@ -505,12 +507,14 @@ class MemoryEngine(Engine):
         """See `Engine.scores`."""
         score, held_out = np.zeros(self.fold.size), np.flatnonzero(self.fold >= 0)
         for fold, model in enumerate(models):
-            at = np.flatnonzero(self.fold == fold)
-            score[at] = positive_score(model, self.X[at], 1)
+            rows = np.flatnonzero(self.fold == fold)
+            score[rows] = positive_score(model, self.X[rows], 1)
         # A classifier of this kind predicts the positive class above its natural threshold, not at it.
         own_cut = above(natural_threshold(models[0]))
         parts = [
-            PartScores(score[at], self.is_pos[at], None if self.weight is None else self.weight[at], self.fold[at])
-            for at in np.array_split(held_out, self.n_parts)
+            PartScores(
+                score[rows], self.is_pos[rows], None if self.weight is None else self.weight[rows], self.fold[rows]
+            )
+            for rows in np.array_split(held_out, self.n_parts)
         ]
         return MemoryScores(parts, self.n_folds, own_cut)

@@ -14,6 +14,7 @@ from csf.search.config import SearchConfig, SearchOptions
 from csf.search.estimator import CostSearch
 
 if TYPE_CHECKING:
+    from csf.search.problems.results import SearchResult
     from csf.thresholding.base import DecisionRule
 
 
@@ -52,7 +53,7 @@ class RemoteClassifier(ClassifierMixin, BaseEstimator):
 
 
 def local_search(
-    config: SearchConfig, base: Estimator, result: Any, rule: DecisionRule | None, known: Params
+    config: SearchConfig, base: Estimator, result: SearchResult, rule: DecisionRule | None, known: Params
 ) -> CostSearch:
     """Make a fitted search in memory from an engine's result; ``known`` are attributes that no result has."""
     in_memory: Keywords = {"base": base, "checkpoint": None, "callbacks": None}

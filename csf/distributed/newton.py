@@ -65,16 +65,16 @@ class Moments(NamedTuple):
     @classmethod
     def merged(cls, parts: Sequence[Moments]) -> Self:
         """Merge the moments of several parts."""
-        n_rows, mean, squares, low, high, is_sparse = (np.array(each) for each in zip(*parts, strict=True))
+        n_rows, mean, squares, low, high, is_sparse = (np.array(values) for values in zip(*parts, strict=True))
         share = n_rows[:, None] / n_rows.sum()
         middle = (share * mean).sum(axis=0)
         squares = squares.sum(axis=0) + (n_rows[:, None] * (mean - middle) ** 2).sum(axis=0)
         return cls(int(n_rows.sum()), middle, squares, low.min(axis=0), high.max(axis=0), bool(is_sparse.any()))
 
-    def of_columns(self, at: slice) -> Self:
+    def of_columns(self, columns: slice) -> Self:
         """Select columns, which an encoder keeps dense."""
         of_rows = (self.mean, self.squares, self.low, self.high)
-        return type(self)(self.n_rows, *(each[at] for each in of_rows), is_sparse=False)
+        return type(self)(self.n_rows, *(values[columns] for values in of_rows), is_sparse=False)
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,12 +95,12 @@ class Scaling:
         step[step == 0.0] = 1.0
         # Two rows have the mean and the deviation of all, two others their ends, and two show what becomes of a value.
         usual, ends = moments.mean + np.outer([-1.0, 1.0], deviation), np.array([moments.low, moments.high])
-        shown: Any = np.outer([0.0, 1.0], step)
+        shown: Samples = np.outer([0.0, 1.0], step)
         fitted = []
         for scaler in map(clone, scalers):
             scaler.fit(usual if isinstance(scaler, StandardScaler) else ends)
             scaler.n_samples_seen_ = moments.n_rows
-            usual, ends, shown = (scaler.transform(each) for each in (usual, ends, shown))
+            usual, ends, shown = (scaler.transform(rows) for rows in (usual, ends, shown))
             fitted.append(scaler)
         if names is not None:
             fitted[0].feature_names_in_ = names
@@ -184,8 +184,8 @@ class LinearProblem:
                 f"{base!r} cannot be trained in parts: accepted are LinearSVC with loss='squared_hinge' and "
                 "LogisticRegression, both with an L2 penalty and class_weight=None or a dict"
             )
-        own = base.class_weight or {}
-        scale = base.C * own.get(1, 1.0), base.C * own.get(0, 1.0)
+        class_weight = base.class_weight or {}
+        scale = base.C * class_weight.get(1, 1.0), base.C * class_weight.get(0, 1.0)
         constant = kind.constant(base)
         free = logistic and constant != 0.0 and base.solver != "liblinear"
         # As in `csf.trainers.linear`: the last digits come for nothing with a Newton step.
@@ -276,9 +276,9 @@ class Question:
         """Compute losses of both classes, sums of their rows times minus the slopes, and second derivatives."""
         losses, factor = np.zeros(2), np.empty_like(margins)
         for k, of_class in enumerate((sign > 0.0, sign < 0.0)):
-            at, part = np.flatnonzero(of_class), np.empty(np.count_nonzero(of_class))
-            losses[k] = self._loss.terms(margins[at], sign[at], weight[at], part)
-            factor[at] = part
+            places, part = np.flatnonzero(of_class), np.empty(np.count_nonzero(of_class))
+            losses[k] = self._loss.terms(margins[places], sign[places], weight[places], part)
+            factor[places] = part
         return losses, rows.combine_by_sign(factor), self._matrix(rows, self._loss.curvature(margins, weight))
 
     def _matrix(self, rows: Rows, curvature: Array) -> Array:
@@ -318,12 +318,12 @@ def solve_together(
     With ``scalings``, one for each job or ``None``, the problems are on scaled features.
     """
     problems = [LinearProblem.of(last_step(job.base)[1]) for job in jobs]
-    solving = [_solved(each, job.fold, job.costs, n_features, job.starts) for each, job in zip(problems, jobs)]
+    solving = [_solved(problem, job.fold, job.costs, n_features, job.starts) for problem, job in zip(problems, jobs)]
     if scalings is not None:
         pairs = zip(solving, scalings, strict=True)
-        solving = [each if scaling is None else _scaled(each, scaling) for each, scaling in pairs]
-    found: dict[int, LinearModel] = {}
-    questions = {k: next(each) for k, each in enumerate(solving)}
+        solving = [generator if scaling is None else _scaled(generator, scaling) for generator, scaling in pairs]
+    models: dict[int, LinearModel] = {}
+    questions = {k: next(generator) for k, generator in enumerate(solving)}
     while questions:
         answered = ask(list(questions.values()))
         asked, questions = list(questions), {}
@@ -331,8 +331,8 @@ def solve_together(
             try:
                 questions[k] = solving[k].send(answer)
             except StopIteration as end:
-                found[k] = end.value
-    return [found[k] for k in range(len(jobs))]
+                models[k] = end.value
+    return [models[k] for k in range(len(jobs))]
 
 
 def _scaled(solving: Solving, scaling: Scaling) -> Solving:
@@ -359,7 +359,9 @@ def _of_scaled(question: Question, answer: Answer, scaling: Scaling) -> Answer:
     return losses, scaling.scaled(pulls), np.append(scaling.slope**2 * matrix[:-1], matrix[-1])
 
 
-def _solved(problem: LinearProblem, fold: int | None, costs: Costs, n_features: int, starts: Sequence[Any]) -> Solving:
+def _solved(
+    problem: LinearProblem, fold: int | None, costs: Costs, n_features: int, starts: Sequence[object]
+) -> Solving:
     """Solve a problem by Newton's method with a line search; the generator asks for sums."""
     weights = costs[0] * problem.scale[0], costs[1] * problem.scale[1]
     ridge = np.ones(n_features + 1)
@@ -378,13 +380,13 @@ def _solved(problem: LinearProblem, fold: int | None, costs: Costs, n_features: 
         new = _Value(ridge, w, (yield Question(problem, fold, weights, w)))
         if not new.objective <= state.objective + 1e-4 * descent:
             (losses,) = yield Question(problem, fold, weights, state.w, step, _SHARES)
-            moved = state.w + _SHARES[:, None] * step
-            values = 0.5 * (moved**2) @ ridge + losses
+            tried = state.w + _SHARES[:, None] * step
+            values = 0.5 * (tried**2) @ ridge + losses
             best = int(np.argmin(values))
             # What is left is rounding, and the gap says how much it is.
             if not values[best] < state.objective:
                 break
-            new = _Value(ridge, moved[best], (yield Question(problem, fold, weights, moved[best])))
+            new = _Value(ridge, tried[best], (yield Question(problem, fold, weights, tried[best])))
         if new.objective == state.objective and not new.gap < state.gap:
             break  # rounding too: steps would go to and fro
         state = new

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 from csf._common.messages import warn
 from csf._common.typing import Costs, Estimator
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from csf.search.config import SearchConfig
     from csf.search.loop import Deadline
     from csf.search.problems.base import Problem
+    from csf.search.problems.results import SearchResult
     from csf.search.study import History
 
 
@@ -76,28 +77,30 @@ class EnginePlan(Plan):
     def steps(self) -> list[RaceStep]:
         """For each setting what has to be known before it is tried: nothing more after a race on a sample."""
         steps = super().steps
-        return [each._replace(before=None, outside=False) for each in steps] if self.raced else steps
+        return [step._replace(before=None, outside=False) for step in steps] if self.raced else steps
 
-    def with_powers(self, problem: Any, more: Sequence[tuple[int, float]], studies: Sequence[History]) -> Self:
+    def with_powers(
+        self, problem: RowCostProblem, more: Sequence[tuple[int, float]], studies: Sequence[History]
+    ) -> Self:
         """Add trainings of some settings with rows weighted by powers of what they cost."""
         assert self.engine.row_costs is not None, "the problem has costs of rows"
-        powers = {at: power for at, (_, power) in enumerate(more, len(self.bases))}
+        powers = {setting: power for setting, (_, power) in enumerate(more, len(self.bases))}
         problem.costs.check_sums(self.engine.row_costs.sums([0.0, *powers.values()]))
-        return replace(self, powers=powers, **self._repeated([at for at, _ in more], studies))
+        return replace(self, powers=powers, **self._repeated([setting for setting, _ in more], studies))
 
     def only(self, kept: Sequence[int]) -> Self:
         """Return the plan of some of the settings."""
         models = [
-            each._replace(settings=[one for at, one in enumerate(each.settings, each.first) if at in kept])
-            for each in self.models
+            model._replace(settings=[one for number, one in enumerate(model.settings, model.first) if number in kept])
+            for model in self.models
         ]
-        models = numbered([each for each in models if each.settings])
-        parts = {name: [getattr(self, name)[at] for at in kept] for name in ("bases", "settings")}
+        models = numbered([model for model in models if model.settings])
+        parts = {name: [getattr(self, name)[setting] for setting in kept] for name in ("bases", "settings")}
         return replace(self, models=models, **parts)
 
     def with_studies(self, config: SearchConfig, problem: Problem) -> Self:
         """Return the plan with a study for each setting."""
-        efforts = [each.effort for each in self.models for _ in each.settings]
+        efforts = [model.effort for model in self.models for _ in model.settings]
         return replace(self, studies=problem.studies(config, self.totals, efforts))
 
     def trainer(self, config: SearchConfig, problem: Problem) -> EngineTrainer:
@@ -115,7 +118,7 @@ class EnginePlan(Plan):
             costs = tuple(sum(weights) / weighted * cost for cost in costs)
         return Job(self.bases[setting], fold, costs, starts, self.powers.get(setting, 0.0))
 
-    def finish(self, problem: Problem, found: Any, starts: Sequence[object]) -> Finished:
+    def finish(self, problem: Problem, found: SearchResult, starts: Sequence[object]) -> Finished:
         """Train the winner on all rows; its rule predicts in memory, if its model can."""
         winner = found.winner
         job = self.job(winner.setting, winner.costs, None, starts)
@@ -152,8 +155,8 @@ def plan_on(
 ) -> EnginePlan:
     """Plan a search over an engine, with one base for each setting of the models."""
     if problem.labels.n_alike is not None:
-        models = [each._replace(effort=each.effort._replace(only_equal=_ALIKE)) for each in models]
-    settings, totals = [setting for each in models for setting in each.named_settings], engine.totals()
+        models = [model._replace(effort=model.effort._replace(only_equal=_ALIKE)) for model in models]
+    settings, totals = [setting for model in models for setting in model.named_settings], engine.totals()
     totals.check()
     plan = EnginePlan(
         models=list(models),
@@ -170,7 +173,7 @@ def plan_on(
         plan = _raced(plan, config, problem)
     if problem.decides_by_score and (plan.entries is None or not races(config)):
         # What a race alone goes on to.
-        plan = plan.only([at for at, step in enumerate(plan.steps) if not step.outside])
+        plan = plan.only([number for number, step in enumerate(plan.steps) if not step.outside])
     plan = problem.extended(config, plan.with_studies(config, problem))
     if config.is_stable and plan.entries is None:
         warn(
@@ -184,13 +187,14 @@ def plan_on(
 def _raced(plan: EnginePlan, config: SearchConfig, problem: Problem) -> EnginePlan:
     """Race the settings with equal costs on a sample; return the plan of those that remain, with a note."""
     # What is known in the end is the same whether this is repeated or not.
-    alone = replace(config, n_trials=1, checkpoint=None, callbacks=None, verbose=0, tol=None)
+    equal = replace(config, n_trials=1, checkpoint=None, callbacks=None, verbose=0, tol=None)
     sample = plan.sample
     assert sample is not None, "asked for where there is one"
-    rows: Any = {"engine": sample, "totals": sample.totals(), "entries": sample.entries(), "sample": None}
-    quick = replace(plan, counted=[], **rows).with_studies(alone, problem)
-    trainer = quick.trainer(alone, problem)
-    race = problem.race(alone, quick, trainer.store)
+    totals, entries = sample.totals(), sample.entries()
+    quick = replace(plan, counted=[], engine=sample, totals=totals, entries=entries, sample=None)
+    quick = quick.with_studies(equal, problem)
+    trainer = quick.trainer(equal, problem)
+    race = problem.race(equal, quick, trainer.store)
     assert isinstance(race, Race), "a sample collects its scores"
     if SearchLoop(quick.studies, trainer, raise_errors=config.error_score == "raise", race=race).run():
         raise KeyboardInterrupt

@@ -1,4 +1,4 @@
-"""The first pass over rows: what it tells, and what it refuses, in the same words for all engines."""
+"""The first pass over rows: its results, and what it refuses, in the same words for all engines."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def _kind(label: Label) -> str:
     return "number" if isinstance(label, Number | np.bool_) else type(label).__name__
 
 
-# ---------------------------------------------------------------- what the pass tells
+# ---------------------------------------------------------------- results of the pass
 
 
 class Cell(NamedTuple):
@@ -189,7 +189,7 @@ class SurveyedData(Protocol):
 class SurveyedEngine(Engine):
     """Engine whose labels, totals and costs of rows come from a first pass over the rows.
 
-    The pass is made when something is asked for that it tells: options are checked before, and it counts in the time of
+    The pass is made when something is asked for that it shows: options are checked before, and it counts in the time of
     the search.
     """
 

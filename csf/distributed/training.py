@@ -8,7 +8,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Generator, Sequence
 from dataclasses import replace
 from math import log
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 
@@ -81,7 +81,7 @@ class ScoreJudge(ABC):
     store: Store | None
 
     @abstractmethod
-    def judged(self, scored: Scored, trial: Trial) -> tuple[Any, HeldOutPredictions | None]:
+    def judged(self, scored: Scored, trial: Trial) -> tuple[CompleteFields, HeldOutPredictions | None]:
         """Compute the fields of a trial; also return the scores where they are collected."""
 
 
@@ -100,17 +100,17 @@ class CountingJudge(ScoreJudge):
             whole = ScoreStore(plan.entries.is_pos, plan.entries.weight)
             self.store = SampledStore(plan.entries, metric, plan.n_held_out) if self._sampled else whole
 
-    def judged(self, scored: Scored, trial: Trial) -> tuple[Any, HeldOutPredictions | None]:
+    def judged(self, scored: Scored, trial: Trial) -> tuple[CompleteFields, HeldOutPredictions | None]:
         """Compute the fields of a trial by counting its scores."""
         score = None if self._entries is None else scored.collected()
         if self._entries is not None and score is not None and not self._sampled:
             scored = MemoryScores([self._entries._replace(score=score)], self._n_folds, scored.own_cut)
-        found: CountedCut = counted_cut(scored, self.metric) if self.tune else own_decision(scored)
-        self.counted.append(found)
-        hull = known_hull(found.own, found.curve)
-        folds = [None if profile is None else self.metric.of(profile) for profile in found.fold_profiles]
+        counted: CountedCut = counted_cut(scored, self.metric) if self.tune else own_decision(scored)
+        self.counted.append(counted)
+        hull = known_hull(counted.own, counted.curve)
+        folds = [None if profile is None else self.metric.of(profile) for profile in counted.fold_profiles]
         fields: CompleteFields = {
-            **outcome(self.metric, found.own, hull=hull, cut=found.cut),
+            **outcome(self.metric, counted.own, hull=hull, cut=counted.cut),
             "fold_scores": tuple(folds),
         }
         return fields, None if score is None else HeldOutPredictions(score, score >= scored.own_cut)
@@ -127,7 +127,7 @@ class CollectingJudge(ScoreJudge):
         truth, weight, samples = pool_held_out(self._folds)
         self.store = evaluator.store(truth, weight, samples=samples, max_bytes=MAX_BYTES)
 
-    def judged(self, scored: Scored, trial: Trial) -> tuple[Any, HeldOutPredictions | None]:
+    def judged(self, scored: Scored, trial: Trial) -> tuple[CompleteFields, HeldOutPredictions | None]:
         """Compute the fields of a trial from all its scores."""
         score = scored.collected()
         assert score is not None, "the engine gives the entries"
@@ -189,10 +189,10 @@ class EngineTrainer(BatchTrainer):
     ) -> TrainedTrial:
         """Judge the trainings of one trial together."""
         times, start = [seconds / self.n_folds] * self.n_folds, time.perf_counter()
-        errors = [each for each in trained if isinstance(each, Exception)]
+        errors = [training for training in trained if isinstance(training, Exception)]
         if errors:
             return self._failed(errors[0], times, raise_errors)
-        trainings = [each for each in trained if not isinstance(each, Exception)]
+        trainings = [training for training in trained if not isinstance(training, Exception)]
         try:
             scored = self.engine.scores([training.model for training in trainings])
             fields, predictions = self.judge.judged(scored, trial)

@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from pyspark.ml import Model, PipelineModel
+from pyspark.ml import Model, PipelineModel, Transformer
 from pyspark.ml.classification import LogisticRegression
 from pyspark.ml.feature import SQLTransformer, VectorSlicer
 from pyspark.ml.linalg import DenseMatrix, Vectors
@@ -131,25 +131,25 @@ def _with_worth(model: Model, worth: Array) -> PipelineModel:
     """Append stages of Spark that predict the class k with the largest score, probabilities times ``worth[:, k]``."""
     last, size = last_stage(model), len(worth)
     name, given = last.getOrDefault("predictionCol"), last.getOrDefault("probabilityCol")
-    found, truth = f"{name}_found", f"{name}_truth"
+    answer, truth = f"{name}_found", f"{name}_truth"
     # A regression whose coefficients have no room: without a step it is the rule.
     bounds = DenseMatrix(size, size, worth.ravel())
     options: Keywords = {"family": "multinomial", "fitIntercept": False, "maxIter": 0}
-    options |= {"rawPredictionCol": "", "probabilityCol": "", "predictionCol": found}
+    options |= {"rawPredictionCol": "", "probabilityCol": "", "predictionCol": answer}
     options |= {"lowerBoundsOnCoefficients": bounds, "upperBoundsOnCoefficients": bounds}
     known = [(Vectors.dense(row), float(code)) for code, row in enumerate(np.eye(size))]
     rows = SparkSession.active().createDataFrame(known, [given, truth])
     rule = LogisticRegression(featuresCol=given, labelCol=truth, **options).fit(rows)
-    return _followed(model, [rule], [found], f"`{found}`")
+    return _followed(model, [rule], [answer], f"`{answer}`")
 
 
-def _followed(model: Model, more: list[Any], added: list[str], answer: str) -> PipelineModel:
+def _followed(model: Model, more: list[Transformer], added: list[str], answer: str) -> PipelineModel:
     """Append stages and the prediction in SQL, without the columns that the stages have added."""
     last = last_stage(model)
     name = last.getOrDefault("predictionCol")
     half = f"{name}_half"
     last.set(last.getParam("predictionCol"), half)
-    kept = ", ".join(f"`{each}`" for each in (half, *added))
+    kept = ", ".join(f"`{column}`" for column in (half, *added))
     rule = SQLTransformer(statement=f"SELECT * EXCEPT ({kept}), {answer} AS `{name}` FROM __THIS__")
     before = model.stages if isinstance(model, PipelineModel) else [model]
     return PipelineModel(stages=[*before, *more, rule])

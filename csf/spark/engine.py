@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property, reduce
 from math import frexp, ldexp
 from multiprocessing.pool import ThreadPool
 from numbers import Real
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from pyspark.ml import Estimator, Model, Pipeline, PipelineModel
@@ -23,7 +23,8 @@ from pyspark.ml.classification import (
 from pyspark.ml.feature import Bucketizer
 from pyspark.ml.functions import vector_to_array
 from pyspark.ml.linalg import VectorUDT
-from pyspark.sql import DataFrame
+from pyspark.ml.param import Params
+from pyspark.sql import DataFrame, Row
 from pyspark.sql import functions as F
 from pyspark.sql.types import IntegralType, NumericType
 from pyspark.storagelevel import StorageLevel
@@ -31,6 +32,7 @@ from pyspark.util import inheritable_thread_target
 from sklearn import linear_model, svm
 
 from csf._common.typing import Array, Costs, IntArray
+from csf._common.typing import Estimator as LocalEstimator
 from csf.data.costs import costs_by_code
 from csf.distributed import (
     Bins,
@@ -48,7 +50,6 @@ from csf.spark.row_costs import gain_and_loss, sql_of
 from csf.trainers.base import Training
 
 if TYPE_CHECKING:
-    from pyspark.ml.param import Params
     from pyspark.sql import Column
 
     from csf.metrics.row_costs import RowCosts
@@ -88,7 +89,7 @@ class WeightSums:
             rest = rest - digit
         return sums
 
-    def total(self, digits: Any) -> float:
+    def total(self, digits: Iterable[int]) -> float:
         """Return the sum of weights, from the sums of their digits."""
         whole = 0
         for digit in digits:
@@ -256,48 +257,53 @@ class SparkData:
         return {name: F.expr(sql_of(getattr(self.costs, name))) for name in OUTCOMES}
 
     @property
+    def _gain_and_loss(self) -> list[Column]:
+        assert self.costs is not None, "asked for where the metric is costs of rows"
+        return [F.expr(difference) for difference in gain_and_loss(self.costs)]
+
+    @property
     def stakes(self) -> Column:
         """See `csf.metrics.row_costs.CostTable.stakes`."""
-        gain, loss = (F.expr(each) for each in gain_and_loss(self.costs))
+        gain, loss = self._gain_and_loss
         return F.when(self.positive, -gain).otherwise(loss)
 
     def cost_sums(self, powers: Sequence[float]) -> Array:
         """Check the costs of all rows and compute their sums, see `csf.metrics.row_costs.cost_sums`."""
         costs, positive, stakes = self.cost_columns, self.positive, self.stakes
-        gain, loss = (F.expr(each) for each in gain_and_loss(self.costs))
+        gain, loss = self._gain_and_loss
         wrong = [
-            F.max(F.when(~fine, F.coalesce(each.cast("string"), F.lit("null"))))
-            for each in costs.values()
-            for fine in [F.coalesce(_is_finite(each) & (each >= 0), F.lit(False))]
+            F.max(F.when(~fine, F.coalesce(cost.cast("string"), F.lit("null"))))
+            for cost in costs.values()
+            for fine in [F.coalesce(_is_finite(cost) & (cost >= 0), F.lit(False))]
         ]
         answers = [F.when(positive, costs[one]).otherwise(costs[other]) for one, other in (("fn", "tn"), ("tp", "fp"))]
         counts = [F.sum(F.when(cheaper, 1.0).otherwise(0.0)) for cheaper in (stakes > 0, stakes < 0)]
-        sums = [F.sum(self._weight * each) for each in answers]
+        sums = [F.sum(self._weight * answer) for answer in answers]
         sums += [F.sum(self._weight * F.pow(F.abs(stakes), F.lit(power))) for power in powers]
         swapped = F.sum(F.when((gain < 0) & (loss < 0), 1).otherwise(0))
-        asked = [each.alias(f"v{k}") for k, each in enumerate([*wrong, swapped, *counts, *sums])]
-        (found,) = self.coded.agg(*asked).collect()
-        for name, value in zip(costs, found):
+        asked = [column.alias(f"v{k}") for k, column in enumerate([*wrong, swapped, *counts, *sums])]
+        (values,) = self.coded.agg(*asked).collect()
+        for name, value in zip(costs, values):
             if value is not None:
                 raise ValueError(f"{name}={getattr(self.costs, name)!r} of the metric is {value}; {ACCEPTED}; {FILLED}")
-        if found[4]:
+        if values[4]:
             raise ValueError(
-                f"{SWAPPED} in {found[4]} rows; exchange fn with fp and tp with tn where the costs of the two classes "
+                f"{SWAPPED} in {values[4]} rows; exchange fn with fp and tp with tn where the costs of the two classes "
                 "are swapped"
             )
-        return np.array(found[5:], dtype=np.float64)
+        return np.array(values[5:], dtype=np.float64)
 
     @contextmanager
     def kept(self) -> Iterator[None]:
         """Keep the rows in the executors, in memory or on disk, within this context, unless the user does."""
-        own = self.frame.storageLevel == StorageLevel.NONE
+        unkept = self.frame.storageLevel == StorageLevel.NONE
         # Each training and each trial's scores would read and hash them once for each fold.
-        if own:
+        if unkept:
             self.all_rows.persist(StorageLevel.MEMORY_AND_DISK)
         try:
             yield
         finally:
-            if own:
+            if unkept:
                 self.all_rows.unpersist()
 
     # ---------------------------------------------------------------- what is known of the rows
@@ -388,7 +394,7 @@ def _is_finite(value: Column) -> Column:
 # ---------------------------------------------------------------- Spark's own models
 
 
-def stages(stage: Any) -> Iterator[Any]:
+def stages(stage: Params) -> Iterator[Params]:
     """Yield an estimator or model, or all stages of a pipeline, including those of inner pipelines."""
     if isinstance(stage, Pipeline | PipelineModel):
         for inner in stage.getStages() if isinstance(stage, Pipeline) else stage.stages:
@@ -397,7 +403,7 @@ def stages(stage: Any) -> Iterator[Any]:
         yield stage
 
 
-def last_stage(stage: Any) -> Any:
+def last_stage(stage: Params) -> Params:
     """Return the classifier: the last stage of a pipeline, or the stage itself."""
     return list(stages(stage))[-1]
 
@@ -410,15 +416,15 @@ def score_parameter(last: Params) -> str:
 def scored(model: Model, rows: DataFrame, *, tuned: bool, exact: bool = False) -> tuple[DataFrame, Column]:
     """Return the rows with the model's output, and the score: the predicted label where no threshold is tuned."""
     last = last_stage(model)
-    found = model.transform(rows)
+    answered = model.transform(rows)
     if not tuned:
-        return found, named_column(last.getOrDefault("predictionCol")).cast("double")
+        return answered, named_column(last.getOrDefault("predictionCol")).cast("double")
     score = vector_to_array(named_column(last.getOrDefault(score_parameter(last))))[1]
     # Probabilities that differ by less than single precision are often equal but for rounding, and no threshold of
     # Spark's models parts them reliably.
     score = score if by_margin(last) or exact else score.cast("float").cast("double")
     # There are two zeros, of which Spark sorts one before the other.
-    return found, F.when(score == 0.0, F.lit(0.0)).otherwise(score)
+    return answered, F.when(score == 0.0, F.lit(0.0)).otherwise(score)
 
 
 def class_probabilities(model: Model, rows: DataFrame, n_classes: int) -> tuple[DataFrame, list[Column]]:
@@ -434,12 +440,12 @@ def own_cut(model: Model, *, tuned: bool) -> float:
         return 0.5
     if last.hasParam("thresholds") and last.isSet("thresholds"):
         negative, positive = last.getOrDefault("thresholds")
-        own = positive / (negative + positive)
+        threshold = positive / (negative + positive)
     elif last.hasParam("threshold"):
-        own = last.getOrDefault("threshold")
+        threshold = last.getOrDefault("threshold")
     else:
-        own = 0.5
-    return float(np.nextafter(own, np.inf))
+        threshold = 0.5
+    return float(np.nextafter(threshold, np.inf))
 
 
 def by_margin(last: Params) -> bool:
@@ -455,12 +461,12 @@ def score_method(model: Model) -> str:
 # ---------------------------------------------------------------- bases
 
 
-def local_model(model: Model) -> Any:
+def local_model(model: Model) -> LocalEstimator | None:
     """Return the same linear model for samples in memory, with the vectors' entries as columns; ``None`` for others."""
     if isinstance(model, LogisticRegressionModel):
         # Of one row, or of one for each class.
         rows, intercept = model.coefficientMatrix.toArray(), model.interceptVector.toArray()
-        local: Any = linear_model.LogisticRegression()
+        local: LocalEstimator = linear_model.LogisticRegression()
     elif isinstance(model, LinearSVCModel):
         rows, intercept = model.coefficients.toArray()[None], np.array([model.intercept])
         local = svm.LinearSVC()
@@ -486,7 +492,7 @@ class SparkBase:
                 stage.set(stage.getParam("seed"), seed)
 
     @property
-    def last(self) -> Any:
+    def last(self) -> Params:
         """The classifier."""
         return last_stage(self.estimator)
 
@@ -497,7 +503,7 @@ class SparkBase:
         return [_description(stage, names) for stage in whole]
 
     @staticmethod
-    def _check(estimator: Any) -> None:
+    def _check(estimator: object) -> None:
         wanted = "estimator must be a classifier of pyspark.ml with weightCol, or a Pipeline that ends in one"
         if not isinstance(estimator, Estimator):
             raise TypeError(f"{wanted}, e.g. LinearSVC() of pyspark.ml.classification; got {estimator!r}")
@@ -548,31 +554,31 @@ class SparkBase:
         """Train a model, which has no reference to the added columns."""
         estimator = self.estimator.copy()
         last = last_stage(estimator)
-        own = last.getOrDefault("weightCol") if last.isDefined("weightCol") else ""
+        weight_col = last.getOrDefault("weightCol") if last.isDefined("weightCol") else ""
         last.set(last.getParam("labelCol"), data.label)
         last.set(last.getParam("weightCol"), data.weight_name)
         model = estimator.fit(data.training_rows(fold, costs, power, scale))
         inner = last_stage(model)
         if inner.hasParam("weightCol"):
-            inner.set(inner.getParam("weightCol"), own)
+            inner.set(inner.getParam("weightCol"), weight_col)
         return model
 
 
-def _description(stage: Any, names: dict[str, str]) -> object:
+def _description(stage: Params, names: dict[str, str]) -> object:
     """Return plain values that identify a stage."""
     # What a fitted stage has learnt is known by its uid alone, which it keeps on disk.
-    own = "" if isinstance(stage, Estimator) or not isinstance(stage, Model) else stage.uid
+    uid = "" if isinstance(stage, Estimator) or not isinstance(stage, Model) else stage.uid
     values = {param.name: _plain(value, names) for param, value in stage.extractParamMap().items()}
-    return [type(stage).__module__, type(stage).__qualname__, own, values]
+    return [type(stage).__module__, type(stage).__qualname__, uid, values]
 
 
-def _plain(value: Any, names: dict[str, str]) -> Any:
+def _plain(value: object, names: dict[str, str]) -> object:
     if isinstance(value, str):
         for uid, name in names.items():
             value = value.replace(uid, name)
         return value
     if isinstance(value, list | tuple):
-        return [_plain(each, names) for each in value]
+        return [_plain(entry, names) for entry in value]
     return value if isinstance(value, bool | int | float | None) else repr(value)
 
 
@@ -597,8 +603,8 @@ class SparkScores(Scored):
     def quantiles(self, size: int) -> Array:
         """See `csf.distributed.Scored.quantiles`."""
         ranks = ", ".join(f"{(k + 0.5) / size!r}D" for k in range(size))
-        found = F.expr(f"percentile_approx(score, array({ranks}), {2 * size})")
-        rows = self._rows.where(~F.isnan("score")).groupBy("positive").agg(found.alias("edges")).collect()
+        edges = F.expr(f"percentile_approx(score, array({ranks}), {2 * size})")
+        rows = self._rows.where(~F.isnan("score")).groupBy("positive").agg(edges.alias("edges")).collect()
         return np.unique(np.concatenate([np.array(row["edges"], dtype=np.float64) for row in rows] or [np.empty(0)]))
 
     def counts(self, edges: Array) -> Bins:
@@ -619,7 +625,7 @@ class SparkScores(Scored):
         scores, places = np.unique(np.array([row["score"] for row in rows], dtype=np.float64), return_inverse=True)
         return self._bins(rows, scores.shape[0], places.tolist())
 
-    def _bins(self, rows: Sequence[Any], size: int, places: Sequence[int]) -> Bins:
+    def _bins(self, rows: Sequence[Row], size: int, places: Sequence[int]) -> Bins:
         """Make bins from sums by fold, class and position."""
         bins = empty_bins(size, self.n_folds)
         for k, (fold, positive, _, count, low, high, *digits) in zip(places, rows, strict=True):
@@ -638,11 +644,11 @@ class SparkScores(Scored):
         score, above = F.col("score"), below + len(finite)
         if finite:
             splits = [-_INF, *finite, _INF]
-            found = Bucketizer(splits=splits, inputCol="score", outputCol="bin", handleInvalid="keep")
-            rows = found.transform(self._rows)
+            bucketizer = Bucketizer(splits=splits, inputCol="score", outputCol="bin", handleInvalid="keep")
+            rows = bucketizer.transform(self._rows)
         else:
             rows = self._rows.withColumn("bin", F.lit(0))
-        place: Any = F.when(F.isnan(score), F.lit(edges.shape[0] + 1))
+        place = F.when(F.isnan(score), F.lit(edges.shape[0] + 1))
         if edges.size and edges[-1] == np.inf:
             place = place.when(score == F.lit(_INF), F.lit(above + 1))
         return rows.withColumn("bin", place.otherwise(F.col("bin") + F.lit(below)).cast("int"))
@@ -772,7 +778,7 @@ class SparkEngine(SurveyedEngine):
         if threads == 1:
             return [self._trained(job) for job in jobs]
         # Jobs that are started by threads belong to the group, and stop with it, that this thread is in.
-        call: Any = inheritable_thread_target(self.data.frame.sparkSession)
+        call = inheritable_thread_target(self.data.frame.sparkSession)
         with ThreadPool(threads) as pool:
             return pool.map(call(self._trained), jobs)
 
@@ -821,8 +827,8 @@ class SparkEngine(SurveyedEngine):
             rows, score = scored(model, rows, tuned=self.tuned, exact=data.costs is not None)
             scores = [score.alias("score")]
         else:
-            rows, each = class_probabilities(model, rows, self.labels.n_alike)
-            scores = [score.alias(f"score{code}") for code, score in enumerate(each)]
+            rows, probabilities = class_probabilities(model, rows, self.labels.n_alike)
+            scores = [score.alias(f"score{code}") for code, score in enumerate(probabilities)]
         named = [F.col(name).alias(alias) for alias, name in (("key", data.key_name), ("weight", data.weight_name))]
         return rows.select(F.lit(fold).alias("fold"), data.positive.alias("positive"), *named, *scores)
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from numbers import Real
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, SupportsFloat
 
 from csf.metrics.profile import NOISE
 from csf.metrics.row_costs import ACCEPTED, FILLED, OUTCOMES, SWAPPED
@@ -13,20 +12,20 @@ if TYPE_CHECKING:
     from csf.metrics.row_costs import RowCosts
 
 
-def number_in_sql(value: Any) -> str:
+def number_in_sql(value: SupportsFloat) -> str:
     """Return a number in SQL."""
     return f"{float(value)!r}D"
 
 
-def sql_of(source: Any) -> str:
+def sql_of(source: SupportsFloat | str) -> str:
     """Return a cost in SQL: a number, or a column of the frame."""
-    if isinstance(source, Real):
+    if not isinstance(source, str):
         return number_in_sql(source)
     quoted = source.replace("`", "``")
     return f"CAST(`{quoted}` AS DOUBLE)"
 
 
-def gain_and_loss(costs: Any, extra: Costs = (0.0, 0.0)) -> tuple[str, str]:
+def gain_and_loss(costs: RowCosts, extra: Costs = (0.0, 0.0)) -> tuple[str, str]:
     """Return `csf.metrics.row_costs.CostTable.gain` and ``loss`` in SQL, with extra costs of both errors."""
     known = {name: sql_of(getattr(costs, name)) for name in OUTCOMES}
     pairs = (("fn", "tp", extra[0]), ("fp", "tn", extra[1]))
@@ -54,5 +53,5 @@ def wrong_costs_in_sql(costs: RowCosts) -> str:
 
 def error_in_sql(text: str, value: str = "''", more: str = "") -> str:
     """Return an error in SQL whose message holds a value."""
-    before, after = (each.replace("\\", "\\\\").replace("'", "\\'") for each in (text, more))
+    before, after = (part.replace("\\", "\\\\").replace("'", "\\'") for part in (text, more))
     return f"raise_error(concat('{before}', coalesce(CAST({value} AS STRING), 'null'), '{after}'))"

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from inspect import get_annotations, signature
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
 from pyspark import keyword_only
 from pyspark.ml import Estimator, Model
@@ -39,6 +39,7 @@ from csf.thresholding.base import ScoredElsewhere
 
 if TYPE_CHECKING:
     from pandas import DataFrame as PandasFrame
+    from pyspark.sql import SparkSession
 
     from csf._common.typing import Costs
     from csf.distributed import CountedCut
@@ -52,50 +53,64 @@ if TYPE_CHECKING:
 # ---------------------------------------------------------------- files
 
 
+# Parameters of stages and their values, as `pyspark.ml.tuning.ParamGridBuilder` makes them.
+ParamMap: TypeAlias = dict[Param[Any], Any]
 # Parameters that are no plain values.
 _APART = ("estimator", "estimatorParamMaps", "callbacks")
+
+
+def _save(stage: Any, path: str, session: SparkSession) -> None:
+    # Not all of Spark's classes say so, but all that there are can be written.
+    stage.write().session(session).save(path)
+
+
+def _loaded(path: str, session: SparkSession) -> Model:
+    """Read a stage of Spark, whatever it is."""
+    return DefaultParamsReader.loadParamsInstance(path, session)
 
 
 class SearchWriter(DefaultParamsWriter):
     """Writer of a search that is not fitted."""
 
+    instance: SparkCostSearch
+
     def saveImpl(self, path: str) -> None:
         """See `pyspark.ml.util.MLWriter`."""
-        search: Any = self.instance
+        search = self.instance
         given = {param.name: search.getOrDefault(param) for param in search.params if search.isSet(param)}
         plain = {name: value for name, value in given.items() if name not in _APART}
         for name, value in plain.items():
             if not isinstance(value, str | int | float | None):
                 raise ValueError(f"{name}={value!r} cannot be saved: give it by its name, e.g. metric='f1'")
         maps = [
-            [{"parent": param.parent, "name": param.name, "value": value} for param, value in each.items()]
-            for each in given.get("estimatorParamMaps") or []
+            [{"parent": param.parent, "name": param.name, "value": value} for param, value in values.items()]
+            for values in given.get("estimatorParamMaps") or []
         ]
         several, estimators = isinstance(given.get("estimator"), list), search.getEstimators()
         extra = {"estimatorParamMaps": maps, "nEstimators": len(estimators), "isList": several}
         DefaultParamsWriter.saveMetadata(search, path, self.sparkSession, extra, plain)
         for number, estimator in enumerate(estimators):
-            estimator.write().session(self.sparkSession).save(f"{path}/estimator{number}")
+            _save(estimator, f"{path}/estimator{number}", self.sparkSession)
 
 
-class SearchReader(DefaultParamsReader[Any]):
+class SearchReader(DefaultParamsReader["SparkCostSearch"]):
     """Reader of files that `SearchWriter` wrote."""
+
+    cls: type[SparkCostSearch]
 
     def load(self, path: str) -> SparkCostSearch:
         """See `pyspark.ml.util.MLReader`."""
         metadata = DefaultParamsReader.loadMetadata(path, self.sparkSession)
-        kind: Any = self.cls
-        search = kind()
+        search = self.cls()
         search._resetUid(metadata["uid"])
         for name, value in metadata["paramMap"].items():
             search.set(search.getParam(name), value)
-        load: Any = DefaultParamsReader.loadParamsInstance
-        estimators = [load(f"{path}/estimator{k}", self.sparkSession) for k in range(metadata["nEstimators"])]
+        estimators = [_loaded(f"{path}/estimator{k}", self.sparkSession) for k in range(metadata["nEstimators"])]
         if estimators:
             search.setParams(estimator=estimators if metadata["isList"] else estimators[0])
-            known = {stage.uid: stage for each in estimators for stage in (each, *stages(each))}
+            known = {stage.uid: stage for estimator in estimators for stage in (estimator, *stages(estimator))}
             maps = [
-                {known[each["parent"]].getParam(each["name"]): each["value"] for each in entries}
+                {known[entry["parent"]].getParam(entry["name"]): entry["value"] for entry in entries}
                 for entries in metadata["estimatorParamMaps"]
             ]
             if maps:
@@ -106,24 +121,27 @@ class SearchReader(DefaultParamsReader[Any]):
 class ModelWriter(DefaultParamsWriter):
     """Writer of the results of a search."""
 
+    instance: SparkCostSearchModel
+
     def saveImpl(self, path: str) -> None:
         """See `pyspark.ml.util.MLWriter`."""
-        model: Any = self.instance
+        model = self.instance
         extra = {"attributes": model.attributes, "trials": [trial.to_dict() for trial in model.trials]}
         DefaultParamsWriter.saveMetadata(model, path, self.sparkSession, extra)
-        model.bestModel.write().session(self.sparkSession).save(f"{path}/bestModel")
+        _save(model.bestModel, f"{path}/bestModel", self.sparkSession)
 
 
-class ModelReader(DefaultParamsReader[Any]):
+class ModelReader(DefaultParamsReader["SparkCostSearchModel"]):
     """Reader of files that `ModelWriter` wrote."""
+
+    cls: type[SparkCostSearchModel]
 
     def load(self, path: str) -> SparkCostSearchModel:
         """See `pyspark.ml.util.MLReader`."""
         metadata = DefaultParamsReader.loadMetadata(path, self.sparkSession)
-        best: Any = DefaultParamsReader.loadParamsInstance(f"{path}/bestModel", self.sparkSession)
+        best = _loaded(f"{path}/bestModel", self.sparkSession)
         trials = [Trial.from_dict(record) for record in metadata["trials"]]
-        kind: Any = self.cls
-        model = kind(best, metadata["attributes"], trials)
+        model = self.cls(best, metadata["attributes"], trials)
         model._resetUid(metadata["uid"])
         return model
 
@@ -144,8 +162,8 @@ _CONVERTERS = {
 }
 SHARED = {re.sub("_(.)", lambda letter: letter[1].upper(), name): name for name in _OF_ALL_SEARCHES}
 _PARAMETERS = {
-    own: (options_of(SearchConfig)[name].words, _CONVERTERS.get(str(get_annotations(SharedOptions)[name])))
-    for own, name in SHARED.items()
+    param: (options_of(SearchConfig)[name].words, _CONVERTERS.get(str(get_annotations(SharedOptions)[name])))
+    for param, name in SHARED.items()
 }
 SHARED["seed"] = "random_state"
 _OF_SPARK = {
@@ -159,7 +177,7 @@ _OF_SPARK = {
 }
 
 
-def _getter(param: Param[Any]) -> Callable[[SearchParams], object]:
+def _getter(param: Param[object]) -> Callable[[SearchParams], object]:
     """Make a method that returns the value of a parameter."""
 
     def get(self: SearchParams) -> object:
@@ -175,7 +193,7 @@ Kind = TypeVar("Kind", bound=type)
 def _with_parameters(kind: Kind) -> Kind:
     """Decorate a class with the parameters, and each with a ``get...`` method unless it has one."""
     for name, (doc, converter) in (_OF_SPARK | _PARAMETERS).items():
-        param: Any = Param(Params._dummy(), name, doc, converter)
+        param = Param(Params._dummy(), name, doc, converter)
         setattr(kind, name, param)
         getter = f"get{name[0].upper()}{name[1:]}"
         if getter not in vars(kind):
@@ -187,12 +205,12 @@ def _with_parameters(kind: Kind) -> Kind:
 class SearchParams(HasSeed, HasParallelism):
     """Parameters of `SparkCostSearch`, each with its ``get...`` method."""
 
-    def getEstimators(self) -> list[Any]:
+    def getEstimators(self) -> list[Estimator]:
         """Return the estimators, whether one or several are given."""
-        given: Any = self.getOrDefault("estimator")
+        given = self.getOrDefault("estimator")
         return [] if given is None else list(given) if isinstance(given, list | tuple) else [given]
 
-    def getEstimatorParamMaps(self) -> list[dict[Param[Any], object]]:
+    def getEstimatorParamMaps(self) -> list[ParamMap]:
         """Return the parameters of the estimator that are searched."""
         maps = self.getOrDefault("estimatorParamMaps")
         return [{}] if maps is None else maps
@@ -327,10 +345,10 @@ class SparkCostSearchModel(Model, DefaultParamsReadable, DefaultParamsWritable):
         SparkCostSearchModel
             The model.
         """
-        found = local.result_
+        result = local.result_
         attributes = {name: getattr(local, _published(name), None) for name in get_annotations(SparkCostSearchModel)}
-        attributes |= {"bestThreshold": bestThreshold, "numFolds": found.n_splits, "settings": found.settings}
-        model = cls(bestModel, attributes, found.trials)
+        attributes |= {"bestThreshold": bestThreshold, "numFolds": result.n_splits, "settings": result.settings}
+        model = cls(bestModel, attributes, result.trials)
         model.countedCuts, model._local = list(counted), local
         return model
 
@@ -368,14 +386,14 @@ class SparkCostSearchModel(Model, DefaultParamsReadable, DefaultParamsWritable):
         """Table of all trials (pandas), with the columns of ``csf.CostSearch().cv_results_``."""
         import pandas as pd
 
-        given: Any = self.trials, list(self.settings), self.numFolds
+        given = self.trials, list(self.settings), self.numFolds
         several = len(self.trials[0].costs) > 2
         return pd.DataFrame(trial_table(*given, judged={}) if several else cv_results(*given))
 
     def _transform(self, dataset: DataFrame) -> DataFrame:
         return self.bestModel.transform(dataset)
 
-    def copy(self, extra: dict[Param[Any], Any] | None = None) -> SparkCostSearchModel:
+    def copy(self, extra: ParamMap | None = None) -> SparkCostSearchModel:
         """Copy the model.
 
         Parameters
@@ -519,7 +537,7 @@ class SparkCostSearch(Estimator, SearchParams, DefaultParamsReadable, DefaultPar
         self,
         *,
         estimator: Estimator | list[Estimator] | None = None,
-        estimatorParamMaps: list[dict[Param[Any], Any]] | None = None,
+        estimatorParamMaps: list[ParamMap] | None = None,
         metric: MetricLike = SearchConfig.metric,
         strategy: StrategyLike = SearchConfig.strategy,
         constraint: str | Constraint | None = SearchConfig.constraint,
@@ -542,7 +560,9 @@ class SparkCostSearch(Estimator, SearchParams, DefaultParamsReadable, DefaultPar
     ) -> None:
         super().__init__()
         # Spark tells what was given from defaults, which this signature has.
-        self._setDefault(**{each.name: each.default for each in signature(type(self)).parameters.values()})
+        self._setDefault(
+            **{parameter.name: parameter.default for parameter in signature(type(self)).parameters.values()}
+        )
         self._set(**self._input_kwargs)
 
     def setParams(self, **params: object) -> SparkCostSearch:
@@ -553,7 +573,7 @@ class SparkCostSearch(Estimator, SearchParams, DefaultParamsReadable, DefaultPar
             raise TypeError(f"SparkCostSearch has no parameter {', '.join(unknown)}; it has {known}")
         return self._set(**params)
 
-    def copy(self, extra: dict[Param[Any], Any] | None = None) -> SparkCostSearch:
+    def copy(self, extra: ParamMap | None = None) -> SparkCostSearch:
         """Copy the search with other parameters, including those of the estimator.
 
         Parameters
@@ -567,7 +587,7 @@ class SparkCostSearch(Estimator, SearchParams, DefaultParamsReadable, DefaultPar
             The copy.
         """
         that = super().copy(extra)
-        copies = [each.copy(extra) for each in self.getEstimators()]
+        copies = [estimator.copy(extra) for estimator in self.getEstimators()]
         if copies:
             that.setParams(estimator=copies if isinstance(self.getOrDefault("estimator"), list | tuple) else copies[0])
         return that
@@ -588,13 +608,11 @@ class SparkCostSearch(Estimator, SearchParams, DefaultParamsReadable, DefaultPar
         config = SearchConfig(
             base=self.getEstimators(),
             param_grid=None,
-            **{theirs: self.getOrDefault(own) for own, theirs in SHARED.items()},
+            **{theirs: self.getOrDefault(param) for param, theirs in SHARED.items()},
         )
-        check_options(config, {theirs: own for own, theirs in SHARED.items()})
+        check_options(config, {theirs: param for param, theirs in SHARED.items()})
         deadline = Deadline.of(config.time_limit)
-        planned: list[Any] = self._planned()
-        models = [model._replace(settings=[_setting(each) for each in model.settings]) for model in planned]
-        bases = [SparkBase(each.base.copy(own), self.getSeed()) for each in planned for own in each.settings]
+        models, bases = self._planned()
         for base in bases:
             base.check_frame(dataset)
         data = self._data(dataset)
@@ -619,10 +637,10 @@ class SparkCostSearch(Estimator, SearchParams, DefaultParamsReadable, DefaultPar
             )
         if not self.getEstimators():
             raise ValueError("SparkCostSearch has no estimator; give one, e.g. estimator=LinearSVC()")
-        for each in self.getEstimators():
-            SparkBase(each, 0)
+        for estimator in self.getEstimators():
+            SparkBase(estimator, 0)
         maps = self.getEstimatorParamMaps()
-        if not isinstance(maps, list) or not maps or not all(isinstance(each, dict) for each in maps):
+        if not isinstance(maps, list) or not maps or not all(isinstance(values, dict) for values in maps):
             raise TypeError(f"estimatorParamMaps must be a list of dicts as of ParamGridBuilder, got {maps!r}")
         check_count(self.getOrDefault("numFolds"), "numFolds", minimum=2)
         check_count(self.getParallelism(), "parallelism")
@@ -631,25 +649,33 @@ class SparkCostSearch(Estimator, SearchParams, DefaultParamsReadable, DefaultPar
             if self.getFoldCol() is not None or self.isSet("numFolds"):
                 raise ValueError("trainRatio holds out one part, numFolds and foldCol several; give one of them")
 
-    def _planned(self) -> list[SearchedModel]:
-        """Return the estimators, named and sorted as the models of `csf.CostSearch`, with the maps of each."""
-        estimators = self.getEstimators()
-        maps: list[Any] = self.getEstimatorParamMaps()
+    def _planned(self) -> tuple[list[SearchedModel], list[SparkBase]]:
+        """Return the estimators, named and sorted as the models of `csf.CostSearch`, and a base for each setting."""
+        estimators, left = self.getEstimators(), self.getEstimatorParamMaps()
+        named: list[tuple[str | None, Estimator, list[ParamMap]]] = []
         if len(estimators) == 1:
-            return [SearchedModel(None, estimators[0], None, maps, effort=SLOW)]
-        names = [name for name, _ in named_models([last_stage(each) for each in estimators]) or ()]
-        models, left = [], [each for each in maps if each]
-        for name, estimator in sorted(zip(names, estimators), key=itemgetter(0)):
-            uids = {estimator.uid, *(stage.uid for stage in stages(estimator))}
-            own = [each for each in left if {param.parent for param in each} <= uids]
-            left = [each for each in left if each not in own]
-            models.append(SearchedModel(name, estimator, None, own or [{}], effort=SLOW))
+            named.append((None, estimators[0], left))
+            left = []
+        else:
+            left = [values for values in left if values]
+            names = [name for name, _ in named_models([last_stage(estimator) for estimator in estimators]) or ()]
+            for name, estimator in sorted(zip(names, estimators), key=itemgetter(0)):
+                uids = {estimator.uid, *(stage.uid for stage in stages(estimator))}
+                maps = [values for values in left if {param.parent for param in values} <= uids]
+                left = [values for values in left if values not in maps]
+                named.append((name, estimator, maps or [{}]))
         if left:
             raise ValueError(f"estimatorParamMaps holds {left[0]!r}, whose parameters are not those of one estimator")
-        return numbered(models)
+        models = [SearchedModel(name, base, None, [*map(_setting, maps)], effort=SLOW) for name, base, maps in named]
+        bases = [SparkBase(base.copy(values), self.getSeed()) for _, base, maps in named for values in maps]
+        return numbered(models), bases
 
     def _data(self, dataset: DataFrame) -> SparkData:
-        label, fold, lasts = self.getLabelCol(), self.getFoldCol(), [last_stage(each) for each in self.getEstimators()]
+        label, fold, lasts = (
+            self.getLabelCol(),
+            self.getFoldCol(),
+            [last_stage(estimator) for estimator in self.getEstimators()],
+        )
         for last in lasts:
             if last.isSet("labelCol") and last.getOrDefault("labelCol") != label:
                 raise ValueError(
@@ -659,10 +685,10 @@ class SparkCostSearch(Estimator, SearchParams, DefaultParamsReadable, DefaultPar
         known = self.getOrDefault("numFolds") if fold is None or self.isSet("numFolds") else None
         known = known if self.getOrDefault("trainRatio") is None else 1.0 - self.getOrDefault("trainRatio")
         # XGBoost takes NaN, and pipelines make their features.
-        alone = [
+        unpiped = [
             last for last in lasts if last in self.getEstimators() and type(last).__module__.startswith("pyspark.")
         ]
-        features = alone[0].getOrDefault("featuresCol") if alone else None
+        features = unpiped[0].getOrDefault("featuresCol") if unpiped else None
         costs = row_costs(self.getOrDefault("metric"))
         return SparkData(dataset, label, self.getWeightCol(), fold, known, self.getSeed(), self.uid, features, costs)
 
@@ -675,14 +701,14 @@ def _published(name: str) -> str:
 
 def _local(config: SearchConfig, outcome: Outcome, engine: SparkEngine) -> CostSearch:
     """Convert the results to a search in memory, which predicts if the model is available there."""
-    found, rule = outcome.result, outcome.rule
-    names = [type(each).__name__ for each in config.base]
+    result, rule = outcome.result, outcome.rule
+    names = [type(estimator).__name__ for estimator in config.base]
     base = RemoteClassifier(names[0] if len(names) == 1 else "several models")
     base = base if rule is None else type(rule.estimator)()
-    return local_search(config, base, found, rule, engine.published)
+    return local_search(config, base, result, rule, engine.published)
 
 
-def _setting(values: dict[Param[Any], Any]) -> dict[str, object]:
+def _setting(values: ParamMap) -> dict[str, object]:
     """Return names and values of a parameter map; a name that two stages share is prefixed by the stage."""
     names = [param.name for param in values]
     return {
