@@ -523,7 +523,7 @@ def _check_columns(index: int, X: Samples, expected: list[Label] | int) -> None:
 # ---------------------------------------------------------------- the first pass
 
 
-_COLUMNS = Columns()
+COLUMNS = Columns()
 
 
 def first_pass(data: DaskData, moments: Callable[[RawPart], dict[int, Moments]], *, checksum: bool) -> Survey:
@@ -537,22 +537,22 @@ def check_labels_given(part: RawPart) -> None:
 
     given = [part.y] if part.weightless is None else [part.y, part.weightless]
     if any(np.any(pandas.isna(y)) or (is_float(y) and np.isinf(y).any()) for y in given):
-        raise _COLUMNS.label_error("NaN, None or infinity", f" in partition {part.index}")
+        raise COLUMNS.label_error("NaN, None or infinity", f" in partition {part.index}")
 
 
 def _of_part(part: RawPart, *, moments: Callable[[RawPart], dict[int, Moments]], checksum: bool) -> Survey:
     weight, where = part.weight, f" in partition {part.index}"
     if weight is not None and not (fine := np.isfinite(weight) & (weight >= 0)).all():
-        raise _COLUMNS.weight_error(weight[~fine][0], where)
+        raise COLUMNS.weight_error(weight[~fine][0], where)
     check_labels_given(part)
     if not is_integer(part.fold):
-        raise _COLUMNS.fold_error(f"values of dtype {part.fold.dtype}", where)
+        raise COLUMNS.fold_error(f"values of dtype {part.fold.dtype}", where)
     if part.fold.size and part.fold.min() < -1:
-        raise _COLUMNS.fold_error(part.fold.min(), where)
+        raise COLUMNS.fold_error(part.fold.min(), where)
     cells = _cells(part)
     n_labels = len({cell.label for cell in cells})
     if n_labels > MOST_CLASSES:
-        raise _COLUMNS.label_error(f"{n_labels} different values", where)
+        raise COLUMNS.label_error(f"{n_labels} different values", where)
     number = _checksum(part) if checksum else 0
     return Survey(cells, number, {part.index: part.mark}, moments(part))
 

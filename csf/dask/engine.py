@@ -18,6 +18,7 @@ from sklearn.svm import LinearSVC
 from csf._common.sklearn import clone, last_step, safe_indexing
 from csf._common.typing import Array, Costs, Estimator, Keywords, Label, Samples
 from csf.dask.collections import (
+    COLUMNS,
     FAN_IN,
     HURRY,
     ChangedRows,
@@ -470,15 +471,16 @@ class DaskEngine(SurveyedEngine):
     """
 
     def __init__(self, data: DaskData, *kinds: DaskBase, pos_label: Label = None, checksum: bool = False) -> None:
-        super().__init__(data, pos_label=pos_label, checksum=checksum)
-        self.data, self.kinds = data, kinds
+        super().__init__(COLUMNS, data.costs, pos_label, weighted=data.weight is not None)
+        self.data, self.kinds, self._checksum = data, kinds, checksum
 
-    def read(self) -> Survey:
-        """See `SurveyedEngine.read`."""
+    @cached_property
+    def survey(self) -> Survey:
+        """Results of the first pass."""
         for kind in self.kinds:
             if isinstance(kind, LinearBase):
                 kind.prepare(self.data)
-        return first_pass(self.data, partial(_moments, kinds=self.kinds), checksum=self.checksum)
+        return first_pass(self.data, partial(_moments, kinds=self.kinds), checksum=self._checksum)
 
     @cached_property
     def _known(self) -> DaskData:

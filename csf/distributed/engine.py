@@ -478,13 +478,12 @@ class MemoryEngine(Engine):
 
     def entries(self) -> PartScores | None:
         """See `Engine.entries`."""
-        held_out = np.flatnonzero(self.fold >= 0)
-        weight = None if self.weight is None else self.weight[held_out]
-        return (
-            None
-            if held_out.size > MOST_COLLECTED
-            else PartScores(np.zeros(held_out.size), self.is_pos[held_out], weight, self.fold[held_out])
-        )
+        rows = np.flatnonzero(self.fold >= 0)
+        return None if rows.size > MOST_COLLECTED else self._part(np.zeros(self.fold.size), rows)
+
+    def _part(self, score: Array, rows: IntArray) -> PartScores:
+        weight = None if self.weight is None else self.weight[rows]
+        return PartScores(score[rows], self.is_pos[rows], weight, self.fold[rows])
 
     def train(self, jobs: Sequence[Job]) -> list[Training | Exception]:
         """See `Engine.train`."""
@@ -511,10 +510,5 @@ class MemoryEngine(Engine):
             score[rows] = positive_score(model, self.X[rows], 1)
         # A classifier of this kind predicts the positive class above its natural threshold, not at it.
         own_cut = above(natural_threshold(models[0]))
-        parts = [
-            PartScores(
-                score[rows], self.is_pos[rows], None if self.weight is None else self.weight[rows], self.fold[rows]
-            )
-            for rows in np.array_split(held_out, self.n_parts)
-        ]
+        parts = [self._part(score, rows) for rows in np.array_split(held_out, self.n_parts)]
         return MemoryScores(parts, self.n_folds, own_cut)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from math import isclose
 from numbers import Number
-from typing import TYPE_CHECKING, NamedTuple, Protocol, Self
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 import numpy as np
 
@@ -176,38 +176,19 @@ class Survey:
 # ---------------------------------------------------------------- engines that make the pass
 
 
-class SurveyedData(Protocol):
-    """What engines with a first pass know of their data before it."""
-
-    @property
-    def weight(self) -> object: ...
-
-    @property
-    def costs(self) -> RowCosts | None: ...
-
-
 class SurveyedEngine(Engine):
     """Engine whose labels, totals and costs of rows come from a first pass over the rows.
 
-    The pass is made when something is asked for that it shows: options are checked before, and it counts in the time of
-    the search.
+    ``survey`` has its results. It is made when something is asked for that it shows: options are checked before, and it
+    counts in the time of the search. ``costs`` of rows are those that are known where predictions are made.
     """
 
-    columns: Columns = Columns()
+    survey: Survey
 
-    def __init__(self, data: SurveyedData, *, pos_label: Label = None, checksum: bool = False) -> None:
-        self.data, self.pos_label, self.checksum = data, pos_label, checksum
+    def __init__(self, columns: Columns, costs: RowCosts | None, pos_label: Label, *, weighted: bool) -> None:
+        self.columns, self.costs, self.pos_label, self.weighted = columns, costs, pos_label, weighted
         # By which weights that are powers of what rows cost are multiplied.
         self.scales: dict[float, float] = {0.0: 1.0}
-
-    @abstractmethod
-    def read(self) -> Survey:
-        """Make the first pass."""
-
-    @cached_property
-    def survey(self) -> Survey:
-        """Results of the first pass."""
-        return self.read()
 
     @property
     def n_folds(self) -> int:
@@ -218,7 +199,7 @@ class SurveyedEngine(Engine):
     def labels(self) -> Labels:
         """Classes of the labels."""
         classes = self.survey.classes(self.columns)
-        if classes.size > 2 and self.pos_label is None and self.data.costs is None:
+        if classes.size > 2 and self.pos_label is None and self.costs is None:
             self.check_classes(classes)
             return Labels(classes, None)
         positive = check_pos_label(classes, self.survey.count(classes), self.pos_label)
@@ -228,18 +209,14 @@ class SurveyedEngine(Engine):
     def check_classes(self, classes: Array) -> None:
         """Raise a ValueError where a base cannot be trained on so many classes."""
 
-    @cached_property
-    def _totals(self) -> FoldTotals:
-        return self.survey.fold_totals(self.labels)
-
     def totals(self) -> FoldTotals:
         """See `Engine.totals`."""
-        return self._totals
+        return self.survey.fold_totals(self.labels)
 
     @property
     def published(self) -> Params:
         """Attributes of a search that describe the rows."""
-        heaviest = None if self.data.weight is None else self.survey.largest
+        heaviest = self.survey.largest if self.weighted else None
         counts = {"class_count_": self.survey.count(self.labels.classes), "max_sample_weight_": heaviest}
         return class_attributes(self.labels) | counts
 
@@ -248,16 +225,9 @@ class SurveyedEngine(Engine):
     @property
     def row_costs(self) -> RowCostData | None:
         """See `csf.distributed.RowCostData`."""
-        costs = self.data.costs
-        return (
-            None
-            if costs is None
-            else RowCostData(self.known_costs(costs), self.gives_log_odds, self._cost_sums, self.entry_costs)
-        )
-
-    def known_costs(self, costs: RowCosts) -> RowCosts:
-        """Return what is known of the costs where predictions are made."""
-        return costs
+        if self.costs is None:
+            return None
+        return RowCostData(self.costs, self.gives_log_odds, self._cost_sums, self.entry_costs)
 
     @abstractmethod
     def gives_log_odds(self, base: Estimator) -> bool:

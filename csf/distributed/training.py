@@ -8,7 +8,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Generator, Sequence
 from dataclasses import replace
 from math import log
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -23,38 +23,11 @@ from csf.search.training import BatchTrainer, FoldResult, HeldOutPredictions, Tr
 from csf.trainers.base import Training
 
 if TYPE_CHECKING:
-    from csf.distributed.engine import Engine, Job
+    from csf.distributed.plan import EnginePlan
     from csf.evaluate.stores import Store
     from csf.metrics.base import Metric
     from csf.metrics.trials import CompleteFields, Trial
     from csf.search.training import Evaluator
-
-
-class TrainedPlan(Protocol):
-    """What training and evaluation read of a plan, see `csf.distributed.plan.EnginePlan`."""
-
-    @property
-    def engine(self) -> Engine: ...
-
-    @property
-    def bases(self) -> Sequence[object]: ...
-
-    @property
-    def entries(self) -> PartScores | None: ...
-
-    @property
-    def sample(self) -> Engine | None: ...
-
-    @property
-    def counted(self) -> list[CountedCut]: ...
-
-    @property
-    def n_splits(self) -> int: ...
-
-    @property
-    def n_held_out(self) -> int: ...
-
-    def job(self, setting: int, costs: Costs, fold: int | None, starts: Sequence[object]) -> Job: ...
 
 
 # ---------------------------------------------------------------- evaluation of a trial
@@ -92,7 +65,7 @@ class CountingJudge(ScoreJudge):
     those of a sample, the store holds the scores of these, and trials are evaluated by counts.
     """
 
-    def __init__(self, plan: TrainedPlan, metric: Metric, *, tune: bool) -> None:
+    def __init__(self, plan: EnginePlan, metric: Metric, *, tune: bool) -> None:
         self.metric, self.tune, self.counted = metric, tune, plan.counted
         self._entries, self._sampled, self._n_folds = plan.entries, plan.sample is not None, plan.n_splits
         self.store = None
@@ -157,7 +130,7 @@ class _Family(NamedTuple):
 class EngineTrainer(BatchTrainer):
     """Trainer on the data of an engine, whose trials a judge evaluates."""
 
-    def __init__(self, plan: TrainedPlan, judge: ScoreJudge) -> None:
+    def __init__(self, plan: EnginePlan, judge: ScoreJudge) -> None:
         self.plan, self.engine, self.judge, self.store = plan, plan.engine, judge, judge.store
         self.startables = [[_Family(str(setting))] * plan.n_splits for setting in range(len(plan.bases))]
 

@@ -341,7 +341,7 @@ class SparkData:
         # Few groups, however many labels.
         part = F.when(is_left_out, -1).otherwise(fold)
         groups = self.all_rows.groupBy(part, F.when(coded, code)).agg(*columns).collect()
-        self._refuse(*(max((group[k] for group in groups if group[k] is not None), default=None) for k in (2, 3, 4, 5)))
+        self._refuse([group[2:6] for group in groups])
         cells = [Cell(0, int(group[0]), int(group[1]), group[6], group[6], float(group[7])) for group in groups]
         number = sum(int(group[8]) + (int(group[9]) << 64) for group in groups) if checksum else 0
         survey = Survey(cells, number)
@@ -364,15 +364,16 @@ class SparkData:
         accepted = ((labels, coded), (weight, fine), (fold, known | is_left_out), (values, finite | is_left_out))
         return [F.max(F.when(~right, F.coalesce(value.cast("string"), F.lit("null")))) for value, right in accepted]
 
-    def _refuse(self, label: str | None, weight: str | None, fold: str | None, features: str | None) -> None:
-        if label is not None:
-            raise self.columns.label_error(label)
-        if weight is not None:
-            raise self.columns.weight_error(weight)
-        if fold is not None:
-            raise self.columns.fold_error(fold)
-        if features is not None:
-            raise ValueError(f"featuresCol={self.features!r} must hold finite numbers, got {features}; {_INVALID}")
+    def _refuse(self, wrong: Sequence[Row]) -> None:
+        """Raise a ValueError for the largest wrong value of the first column that has one."""
+        columns = self.columns
+        errors = (columns.label_error, columns.weight_error, columns.fold_error, self._feature_error)
+        for error, values in zip(errors, zip(*wrong)):
+            if any(value is not None for value in values):
+                raise error(max(value for value in values if value is not None))
+
+    def _feature_error(self, value: str) -> ValueError:
+        return ValueError(f"featuresCol={self.features!r} must hold finite numbers, got {value}; {_INVALID}")
 
     def _weighed(self, cells: Sequence[Cell], largest: float) -> list[Cell]:
         """Return the cells with their sums of weights, exact ones, which take a pass."""
@@ -695,22 +696,21 @@ class SparkEngine(SurveyedEngine):
         parallelism: int = 1,
         checksum: bool = False,
     ) -> None:
-        super().__init__(data, checksum=checksum)
-        self.data, self.bases, self.tuned, self.parallelism = data, bases, tuned, parallelism
+        # The columns of costs are the frame's: in memory, what they hold is given with the rows.
+        costs = None if data.costs is None else data.costs.without_columns()
+        super().__init__(data.columns, costs, None, weighted=data.weight is not None)
+        self.data, self.tuned, self.parallelism = data, tuned, parallelism
+        self._bases, self._checksum = bases, checksum
         self._scores: SparkScores | None = None
 
-    @property
-    def columns(self) -> Columns:
-        """See `SurveyedEngine.columns`."""
-        return self.data.columns
-
-    def read(self) -> Survey:
-        """See `SurveyedEngine.read`."""
-        return self.data.survey(checksum=self.checksum)
+    @cached_property
+    def survey(self) -> Survey:
+        """Results of the first pass."""
+        return self.data.survey(checksum=self._checksum)
 
     def check_classes(self, classes: Array) -> None:
         """See `SurveyedEngine.check_classes`."""
-        for base in self.bases:
+        for base in self._bases:
             base.check_classes(classes, self.data.label)
 
     @property
@@ -747,10 +747,6 @@ class SparkEngine(SurveyedEngine):
         counts = self.survey.count(self.labels.by_code, held_out=True)
         few = not self._judged or counts.sum() <= MOST_COLLECTED
         return None if few else sample_shares(counts, MOST_COLLECTED)
-
-    def known_costs(self, costs: RowCosts) -> RowCosts:
-        """Leave out the columns, which are the frame's: in memory, what they hold is given with the rows."""
-        return costs.without_columns()
 
     def gives_log_odds(self, base: SparkBase) -> bool:
         """See `SurveyedEngine.gives_log_odds`."""
