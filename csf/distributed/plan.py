@@ -118,15 +118,15 @@ class EnginePlan(Plan):
             costs = tuple(sum(weights) / weighted * cost for cost in costs)
         return Job(self.bases[setting], fold, costs, starts, self.powers.get(setting, 0.0))
 
-    def finish(self, problem: Problem, found: SearchResult, starts: Sequence[object]) -> Finished:
+    def finish(self, problem: Problem, result: SearchResult, starts: Sequence[object]) -> Finished:
         """Train the winner on all rows; its rule predicts in memory, if its model can."""
-        winner = found.winner
+        winner = result.winner
         job = self.job(winner.setting, winner.costs, None, starts)
-        training = self.engine.refit(job, interrupted=found.stop_reason.startswith("interrupted"))
+        training = self.engine.refit(job, interrupted=result.stop_reason.startswith("interrupted"))
         if isinstance(training, Exception):
             raise training
         local = self.engine.local(job.base, training.model)
-        return Finished(found, None if local is None else problem.rule_of(found, *local), training.model)
+        return Finished(result, None if local is None else problem.rule_of(result, *local), training.model)
 
 
 def read_problem(engine: Engine, config: SearchConfig, bases: Sequence[Estimator]) -> Problem:
