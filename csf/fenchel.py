@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import field
-from typing import Any, Literal, NamedTuple, Self
+from typing import Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from csf._common.messages import warn
 from csf._common.sklearn import check_options, clone, one_of, option, with_parameters
-from csf._common.typing import Array, BoolArray, Costs, Estimator, Keywords, Label, Samples, Values
+from csf._common.typing import Array, BoolArray, Costs, Estimator, Foreign, Keywords, Label, Samples, Targets, Values
 from csf._common.validation import (
     check_binary_target,
     check_class_totals,
@@ -132,7 +132,7 @@ class LinearAlternation(LinearClassifier):
     history_: dict[str, Array] = field(init=False)
 
     def _check_data(
-        self, X: Samples, y: Any, sample_weight: ArrayLike | None, numbers: Mapping[str, Any]
+        self, X: Samples, y: Targets, sample_weight: ArrayLike | None, numbers: Keywords
     ) -> tuple[Samples, BoolArray, Array | None]:
         """Check the data, and set ``classes_`` and ``pos_label_``; scikit-learn's check of ``X`` gets ``numbers``."""
         warn_of_order(X=X, y=y, sample_weight=sample_weight)
@@ -164,7 +164,7 @@ class LinearAlternation(LinearClassifier):
         self.coef_ = w[None, :-1].copy()
         self.intercept_ = np.array([w[-1] * self.intercept_scaling])
 
-    def _report(self, step: Any) -> None:
+    def _report(self, step: NamedTuple) -> None:
         if self.verbose:
             print("  ".join(f"{name} {number:.6g}" for name, number in step._asdict().items()))
 
@@ -178,7 +178,7 @@ class LinearAlternation(LinearClassifier):
             )
 
 
-def history(steps: Sequence[Any]) -> dict[str, Array]:
+def history(steps: Sequence[NamedTuple]) -> dict[str, Array]:
     """Convert steps to a dict of arrays, one for each field."""
     return {name: np.array(column) for name, column in zip(steps[0]._fields, zip(*steps))}
 
@@ -209,8 +209,10 @@ class _Iterate(NamedTuple):
 def best_step(objective: Callable[[float], Values]) -> float:
     """Find the length in [0, 1] that maximises a concave function of it; 0 unless that beats no step."""
     # A rough search would leave the mixture of two SVMs too far from the optimum to be certified.
-    found: Any = minimize_scalar(lambda t: -objective(t), bounds=(0.0, 1.0), method="bounded", options={"xatol": 1e-9})
-    values = {length: objective(length) for length in (0.0, float(found.x), 1.0)}
+    optimum: Foreign = minimize_scalar(
+        lambda t: -objective(t), bounds=(0.0, 1.0), method="bounded", options={"xatol": 1e-9}
+    )
+    values = {length: objective(length) for length in (0.0, float(optimum.x), 1.0)}
     return max(values, key=values.__getitem__)
 
 
@@ -274,15 +276,20 @@ def alternate(
         # high for what it reached and one too low: the optimum may lie between the two, where no single SVM is, and a
         # search of that segment leaves about four steps.
         sides[share(answer.rates) > share(best.rates)] = answer
-        found = [best, surrogate.between(best, answer)]
+        candidates = [best, surrogate.between(best, answer)]
         if len(sides) == 2:
             first, second = sides.values()
-            found.append(surrogate.between(first, second))
-        best = max(found, key=lambda point: point.objective)
+            candidates.append(surrogate.between(first, second))
+        best = max(candidates, key=lambda point: point.objective)
 
 
 def alternate_base(
-    fit: Callable[..., Any], metric: Concave, *, tol: float, max_iter: int, report: Callable[..., None]
+    fit: Callable[[float, float], tuple[Estimator, float, float]],
+    metric: Concave,
+    *,
+    tol: float,
+    max_iter: int,
+    report: Callable[..., None],
 ) -> tuple[Estimator, list[Step]]:
     """Alternate as `alternate` does on the rates of any classifier; mixtures of its models replace sums."""
     best, *rates = fit(*metric.initial_dual)
@@ -618,7 +625,7 @@ class FenchelSVM(LinearAlternation):
         if self.base is not None and (isinstance(self.base, type) or not hasattr(self.base, "fit")):
             raise TypeError(f"base must be a classifier such as LogisticRegression() or None, got {self.base!r}")
         # a base gets the samples as they come, tables with text included
-        numbers: Mapping[str, Any] = self._sample_checks if self.base is None else {"skip_check_array": True}
+        numbers: Keywords = self._sample_checks if self.base is None else {"skip_check_array": True}
         X, is_pos, weight = self._check_data(X, y, sample_weight, numbers)
         run: Keywords = {"tol": self.tol, "max_iter": self.max_iter, "report": self._report}
         if self.base is None:

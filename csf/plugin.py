@@ -71,7 +71,7 @@ if TYPE_CHECKING:
     from csf.metrics.constraints import Constraint
     from csf.search.plan import MemoryPlan
     from csf.search.training import Evaluator
-    from csf.thresholding.linear_rule import Calibrator, ClassProbabilityRule
+    from csf.thresholding.linear_rule import Calibrator, ClassCalibrator, ClassProbabilityRule
     from csf.trainers.base import Trainer, Training
 
 __all__ = [
@@ -92,8 +92,8 @@ def plain_plan(plan: MemoryPlan, methods: Sequence[str]) -> MemoryPlan:
 
 def plain_channel(base: Estimator) -> CostChannel:
     """Return the way of sample weights into a base's ``fit``; none where it takes none, or scikit-learn routes them."""
-    found = cost_channel(base) if takes_weights(base) and not routing_enabled() else None
-    return CostChannel("none", "") if found is None or not found.carries_samples or found.is_routed else found
+    channel = cost_channel(base) if takes_weights(base) and not routing_enabled() else None
+    return CostChannel("none", "") if channel is None or not channel.carries_samples or channel.is_routed else channel
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -119,11 +119,14 @@ class ThresholdProblem(BinaryProblem):
         """Return the plan with trainings that get the user's weights where the base takes them."""
         return plain_plan(plan, self.model._response_methods())
 
-    def conclude(self, config: SearchConfig, plan: MemoryPlan, store: Any, stopped: str | None) -> ThresholdResult:
+    def conclude(
+        self, config: SearchConfig, plan: MemoryPlan, store: ScoreStore, stopped: str | None
+    ) -> ThresholdResult:
         """Calibrate the scores of each setting and choose its threshold; return the result of the best setting."""
         calibrators = {row.key: self._calibrated(config, store, row) for row in list(store)}
         best = min(store, key=attrgetter("rank"))
         searched = record_of(plan, config, store, stopped)
+        assert best.score is not None, "thresholds are tuned"
         parts = np.split(best.score, np.cumsum([fold.test.size for fold in plan.folds])[:-1])
         held_out = [(fold, part) for fold, part in zip(plan.folds, parts) if fold.holds_out_both]
         return ThresholdResult(
@@ -146,12 +149,12 @@ class ThresholdProblem(BinaryProblem):
         store.put(replace(row, score=score, threshold=cut.threshold, value=cut.value, violation=violation))
         return calibrator
 
-    def rule(self, found: Any, trainer: Trainer, training: Training) -> ThresholdRule:
+    def rule(self, result: Any, trainer: Trainer, training: Training) -> ThresholdRule:
         """Build the rule of the threshold with its score."""
         estimator = trainer.estimator(training)
         method = response_method(estimator, self.model._response_methods())
-        rule = self.rule_by(found, estimator, *self.names_in(estimator), method)
-        return replace(rule, calibrator=found.calibrator)
+        rule = self.rule_by(result, estimator, *self.names_in(estimator), method)
+        return replace(rule, calibrator=result.calibrator)
 
 
 @dataclass(frozen=True, eq=False)
@@ -177,7 +180,9 @@ class RuleProblem(MulticlassProblem):
         margins = method_once_fitted(config.base, self.model._response_methods()) != "predict_proba"
         return MulticlassEvaluator(self.metric, self.labels.classes.size, margins=margins, tune=True)
 
-    def conclude(self, config: SearchConfig, plan: MemoryPlan, store: Any, stopped: str | None) -> MulticlassResult:
+    def conclude(
+        self, config: SearchConfig, plan: MemoryPlan, store: ScoreStore, stopped: str | None
+    ) -> MulticlassResult:
         """Return the result of the setting whose tuned rule is best."""
         searched = record_of(plan, config, store, stopped)
         tuned = {(trial.setting, trial.number): self.metric.value(np.array(trial.tuned)) for trial in searched.trials}
@@ -217,7 +222,7 @@ class PooledThresholdClassifier(ThresholdClassifier):
     pos_label: Label
     n_jobs: int | None
     random_state: RandomState_
-    calibrator_: Any  # a Calibrator, or that of several classes
+    calibrator_: Calibrator | ClassCalibrator | None
     curve_: ThresholdCurve
     fold_curves_: tuple[ThresholdCurve, ...]
     fold_thresholds_: Array
@@ -296,11 +301,11 @@ class PooledThresholdClassifier(ThresholdClassifier):
         pairwise = is_pairwise(self) and not isinstance(config.base, FrozenEstimator)
         task = Task(X, codes, weight, params, problem.labels, groups, pairwise)
         plan = plan_in_memory(self, config, problem, task, Prepared())
-        found, rule, *_ = run_search(config, problem, plan, search=self)
+        result, rule, *_ = run_search(config, problem, plan, search=self)
         self._forget()
         self._rule = replace(rule, estimator=self.base) if self._is_prefit() else rule
-        self.best_params_, self.classes_, self.estimator_ = found.params, problem.labels.classes, self._rule.estimator
-        self._publish(found, problem.labels)
+        self.best_params_, self.classes_, self.estimator_ = result.params, problem.labels.classes, self._rule.estimator
+        self._publish(result, problem.labels)
         pass_on_features(self.estimator_, self)
         return self
 
@@ -331,17 +336,17 @@ class PooledThresholdClassifier(ThresholdClassifier):
 
     def _forget(self) -> None:
         """Drop the attributes of an earlier fit: another number of classes has others."""
-        own = ("_rule", "_result", "_assessment")
-        for name in [name for name in vars(self) if name in own or name.endswith("_")]:
+        learnt = ("_rule", "_result", "_assessment")
+        for name in [name for name in vars(self) if name in learnt or name.endswith("_")]:
             del vars(self)[name]
 
     def _is_prefit(self) -> bool:
         return isinstance(self.cv, str) and self.cv == "prefit"
 
-    def _publish(self, found: Any, labels: Labels) -> None:
+    def _publish(self, result: Any, labels: Labels) -> None:
         """Set everything that is learnt from the held-out scores of two classes."""
         self.pos_label_ = labels.positive
-        self.calibrator_, self.curve_, self.fold_curves_ = found.calibrator, found.curve(), found.fold_curves
+        self.calibrator_, self.curve_, self.fold_curves_ = result.calibrator, result.curve(), result.fold_curves
         cut = self._choose(self.curve_)
         self.threshold_, self.best_score_ = cut.threshold, cut.value
         self.profile_, self.feasible_ = cut.profile, cut.feasible
@@ -610,12 +615,12 @@ class PlugInClassifier(AssessedMixin, PooledThresholdClassifier):
     def _best_cut(self, curve: ThresholdCurve) -> Cut:
         return curve.best(self._aim)
 
-    def _publish(self, found: Any, labels: Labels) -> None:
-        self._result, self.held_out_ = found, found.store
+    def _publish(self, result: Any, labels: Labels) -> None:
+        self._result, self.held_out_ = result, result.store
         if labels.classes.size == 2:
-            super()._publish(found, labels)
+            super()._publish(result, labels)
             return
-        self.rule_, self.confusion_, self.best_score_ = found.rule, found.confusion, found.score
+        self.rule_, self.confusion_, self.best_score_ = result.rule, result.confusion, result.score
         self.calibrator_ = self._rule.calibrator
 
     def _assess_scores(self) -> Assessment | None:

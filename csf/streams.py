@@ -29,7 +29,7 @@ from tqdm import tqdm
 from csf._common.files import UNPACKING, reading, replaced
 from csf._common.messages import did_you_mean
 from csf._common.sklearn import num_samples, safe_indexing
-from csf._common.typing import Array, Estimator, FloatArray, IntArray, Keywords, Label, PathLike, Samples
+from csf._common.typing import Array, Estimator, FloatArray, Foreign, IntArray, Keywords, Label, PathLike, Samples
 from csf._common.validation import check_count, check_path, label_array
 from csf.metrics import Metric, get_metric
 from csf.metrics.profile import ErrorProfile
@@ -59,6 +59,8 @@ __all__ = [
 
 # Samples and their labels.
 Chunk: TypeAlias = tuple[Samples, Array]
+# Where a chunk begins: a row, or bytes and lines; each source has its own.
+Place: TypeAlias = Any
 
 
 class ChunkIterator(Iterator[Chunk]):
@@ -96,7 +98,7 @@ class ChunkIterator(Iterator[Chunk]):
 
     # What the progress bar counts, and where a pass begins.
     _unit: str = "row"
-    _beginning: Any = 0
+    _beginning: Place = 0
 
     n_rows: int
     n_passes: int
@@ -114,7 +116,7 @@ class ChunkIterator(Iterator[Chunk]):
         """Return the size of the source, in units of the progress bar."""
 
     @abstractmethod
-    def _read(self, place: Any) -> Iterator[tuple[Samples, Array, Any, int]]:
+    def _read(self, place: Place) -> Iterator[tuple[Samples, Array, Place, int]]:
         """Yield ``(X, y, place, done)`` from a place to the end of the source.
 
         ``place`` is where the next chunk begins, ``done`` how much of `_size` lies before it.
@@ -276,7 +278,7 @@ class ParquetChunks(ChunkIterator):
     def _reading(self) -> AbstractContextManager[None]:
         return reading(self.path, "a Parquet file")
 
-    def _check_columns(self, columns: list[str], kinds: Sequence[Any], features: Iterable[str] | None) -> list[str]:
+    def _check_columns(self, columns: list[str], kinds: Sequence[Foreign], features: Iterable[str] | None) -> list[str]:
         """Return the names of the features; check that they and the target are there and hold numbers."""
         import pyarrow.types as types
 
@@ -357,10 +359,10 @@ class ParquetChunks(ChunkIterator):
         import pyarrow as pa
 
         X = np.empty((batch.num_rows, len(self.features)))
-        for at, name in enumerate(self.features):
+        for column, name in enumerate(self.features):
             with self._reading():
-                X[:, at] = batch.column(name).cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
-            bad = ~np.isfinite(X[:, at])
+                X[:, column] = batch.column(name).cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
+            bad = ~np.isfinite(X[:, column])
             if bad.any():
                 where = row + int(np.argmax(bad))
                 raise ValueError(
@@ -377,7 +379,7 @@ class ParquetChunks(ChunkIterator):
 iter_parquet = ParquetChunks
 
 
-def _texts(types: Any) -> tuple[Callable[[Any], bool], ...]:
+def _texts(types: Foreign) -> tuple[Callable[[Foreign], bool], ...]:
     return types.is_string, types.is_large_string, types.is_string_view
 
 
@@ -392,11 +394,11 @@ def _joined(parts: list[Chunk]) -> Chunk:
 # ---------------------------------------------------------------- svmlight
 
 
-_COMPRESSED: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".bz2": bz2.open}
+_COMPRESSED: dict[str, Callable[[IO[bytes]], gzip.GzipFile | bz2.BZ2File]] = {".gz": gzip.open, ".bz2": bz2.open}
 # From here on floats are further than 1 apart, so that labels may become one.
 _EXACT = 2.0**53
 # Declared without a type for ``zero_based``, whose default is a text.
-_load: Callable[..., tuple[Any, Array]] = load_svmlight_file
+_load: Callable[..., tuple[Samples, Array]] = load_svmlight_file
 
 
 class SvmlightChunks(ChunkIterator):

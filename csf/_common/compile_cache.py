@@ -26,7 +26,9 @@ from numba.core import config as _config
 from numba.core import sigutils
 from numba.core.caching import FunctionCache
 
-config: Any = _config  # numba sets its options when it is imported
+from csf._common.typing import Foreign
+
+config: Foreign = _config  # numba sets its options when it is imported
 
 # Folders of other versions that stay, the latest used ones: some ten megabytes each.
 KEPT = 8
@@ -37,9 +39,9 @@ _LOGGER = logging.getLogger("csf")
 _HOLDS_KERNELS = re.compile(rb"^@njit\b|^def (?:njit|compiled)\b", re.MULTILINE)
 
 
-def compiled(function: Callable[..., Any], *, cache: bool = True, **options: Any) -> Callable[..., Any]:
+def compiled(function: Callable[..., object], *, cache: bool = True, **options: Any) -> Callable[..., object]:
     """Compile a function with `numba.njit` and keep its code, if cached, in the folder of csf."""
-    made: Any = numba.njit(**options)(function)
+    made: Foreign = numba.njit(**options)(function)
     folder = _folder() if cache and made is not function else None
     if folder is not None:
         # numba asks for its folder once, here; other packages keep theirs. Kernels are made one at a time.
@@ -102,21 +104,21 @@ def _use(folder: Path) -> Path:
 class _Cache(FunctionCache):
     """Cache that may be damaged: unreadable code is compiled again, and code that cannot be written is not kept."""
 
-    def load_overload(self, sig: Any, target_context: Any) -> Any:
+    def load_overload(self, sig: object, target_context: object) -> object:
         """Load the compiled code of a signature; return ``None`` where there is none."""
         with suppress(Exception):  # unpickling half a file raises anything
-            found = super().load_overload(sig, target_context)
-            if found is None:
+            compiled_code = super().load_overload(sig, target_context)
+            if compiled_code is None:
                 _log_compilation(self.cache_path)
                 return None
             # Processes that compile different signatures at once may have given their files the same name.
-            if tuple(found.signature.args) == tuple(sigutils.normalize_signature(sig)[0]):
-                return found
+            if tuple(compiled_code.signature.args) == tuple(sigutils.normalize_signature(sig)[0]):
+                return compiled_code
         with suppress(OSError):
             self.flush()
         return None
 
-    def save_overload(self, sig: Any, data: Any) -> None:
+    def save_overload(self, sig: object, data: object) -> None:
         """Save compiled code where that is possible."""
         with suppress(Exception):  # numba at times has no object code to give
             super().save_overload(sig, data)

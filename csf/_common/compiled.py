@@ -10,14 +10,14 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import update_wrapper
 from threading import Lock
 from types import CodeType, FunctionType
-from typing import Any, TypeVar, cast
+from typing import TypeVar, cast
 
 import numpy as np
 from scipy.sparse import csr_array, issparse, vstack
 
 from csf._common.typing import Array, Params, Samples
 
-Loop = TypeVar("Loop", bound=Callable[..., Any])
+Loop = TypeVar("Loop", bound=Callable[..., object])
 
 _LOCK = Lock()
 
@@ -27,7 +27,7 @@ FEW = 1 << 16
 
 
 def njit(
-    *, cache: bool = True, few: Callable[..., Any] | None = None, most: int = FEW, **options: Any
+    *, cache: bool = True, few: Callable[..., object] | None = None, most: int = FEW, **options: object
 ) -> Callable[[Loop], Loop]:
     """Delay `numba.njit` until the first call; ``cache`` keeps the code for other processes, see `compile_cache`.
 
@@ -45,7 +45,7 @@ def njit(
 def on_lists(function: Loop) -> Loop:
     """Run a loop over arrays of one dimension on lists, which Python reads faster, and write to the arrays."""
 
-    def run(*arguments: Any) -> Any:
+    def run(*arguments: object) -> object:
         lists = [given.tolist() if isinstance(given, np.ndarray) else given for given in arguments]
         result = function(*lists)
         for given, values in zip(arguments, lists):
@@ -66,26 +66,26 @@ class Kernel:
     __name__: str
 
     def __init__(
-        self, py_func: FunctionType, cache: bool, options: Params, few: Callable[..., Any] | None, most: int
+        self, py_func: FunctionType, cache: bool, options: Params, few: Callable[..., object] | None, most: int
     ) -> None:
         update_wrapper(self, py_func)
         self.py_func, self._cache, self._options, self._few, self._most = py_func, cache, options, few, most
-        self._dispatcher: Callable[..., Any] | None = None
+        self._dispatcher: Callable[..., object] | None = None
 
-    def __call__(self, *arguments: Any) -> Any:
+    def __call__(self, *arguments: object) -> object:
         """Call the compiled function, or what takes its place for small arrays."""
         if self._few is not None and not _numba_is_loaded():
-            arrays = [each for each in arguments if isinstance(each, np.ndarray)]
-            if all(each.size <= self._most for each in arrays):
+            arrays = [given for given in arguments if isinstance(given, np.ndarray)]
+            if all(array.size <= self._most for array in arrays):
                 return self._few(*arguments)
         return (self._dispatcher or self.dispatcher())(*arguments)
 
-    def dispatcher(self) -> Callable[..., Any]:
+    def dispatcher(self) -> Callable[..., object]:
         """Return numba's dispatcher, which other kernels can inline; it is the same object each time."""
         with _LOCK:
             return self._made()
 
-    def _made(self) -> Callable[..., Any]:
+    def _made(self) -> Callable[..., object]:
         if self._dispatcher is None:
             from csf._common.compile_cache import compiled
 
@@ -101,8 +101,8 @@ class Kernel:
             self._dispatcher = made
         return self._dispatcher
 
-    def __reduce__(self) -> tuple[Callable[..., Any], tuple[str, str]]:
-        return _found, (self.__module__, self.__name__)
+    def __reduce__(self) -> tuple[Callable[[str, str], object], tuple[str, str]]:
+        return _kernel_named, (self.__module__, self.__name__)
 
 
 def _names(code: CodeType) -> Iterator[str]:
@@ -113,7 +113,7 @@ def _names(code: CodeType) -> Iterator[str]:
             yield from _names(constant)
 
 
-def _found(module: str, name: str) -> Any:
+def _kernel_named(module: str, name: str) -> object:
     """Look up the kernel of another process by its name."""
     from importlib import import_module
 
@@ -141,7 +141,7 @@ def parts(X: Samples) -> tuple[Array, ...]:
 
 # Places are unsigned: for signed ones the compiler allows for places counted from the end, which is slower.
 @njit(cache=True, nogil=True)
-def row_at(X, i) -> tuple[Any, ...]:
+def row_at(X, i) -> tuple[Array, ...]:
     """Return the values of row i, and their columns if it is sparse."""
     if len(X) == 1:
         return (X[0][np.uint64(i)],)
@@ -151,7 +151,7 @@ def row_at(X, i) -> tuple[Any, ...]:
 
 
 @njit(cache=True, nogil=True)
-def row_and_bounds(X, i) -> tuple[tuple[Any, ...], Any, Any]:
+def row_and_bounds(X, i) -> tuple[tuple[Array, ...], np.uint64, np.uint64]:
     """Return the arrays that hold row i, without slicing, with the start of the row in them and its end.
 
     Slicing the arrays of a sparse row takes half as long as a product with its few values.
@@ -164,7 +164,7 @@ def row_and_bounds(X, i) -> tuple[tuple[Any, ...], Any, Any]:
 
 
 @njit(cache=True, nogil=True)
-def column_of(row, k) -> Any:
+def column_of(row, k) -> np.uint64:
     """Return the column of value k of a row."""
     if len(row) == 1:
         return k

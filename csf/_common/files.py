@@ -14,12 +14,15 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import fields, is_dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import sparse
 
 from csf._common.typing import Array, Keywords, Params, PathLike, Samples
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 try:
     import fcntl
@@ -103,7 +106,7 @@ def locked(path: PathLike) -> Iterator[None]:
         os.close(folder)
 
 
-def write_figure(path: PathLike, figure: Any) -> None:
+def write_figure(path: PathLike, figure: Figure) -> None:
     """Write a matplotlib figure in one step, in the format of the suffix."""
     suffix = os.path.splitext(path)[1][1:].lower()
     with replaced(path, "w" if suffix == "pgf" else "wb") as file:
@@ -133,8 +136,8 @@ def read_record(path: PathLike, kind: str, version: int) -> Keywords:
         raw = file.read()
     try:
         content = json.loads(raw.decode("utf-8"), object_pairs_hook=_distinct)
-        found = content.pop("sha256", None) if isinstance(content, dict) else None
-        intact = found == _checksum(content)
+        digest = content.pop("sha256", None) if isinstance(content, dict) else None
+        intact = digest == _checksum(content)
     except (ValueError, RecursionError) as error:
         raise ValueError(
             f"{path} is damaged or not a {kind} file ({error}); it was left as it is. Give another path, or remove it "
@@ -174,10 +177,10 @@ def check_fields(*values: object) -> None:
         state, kind = getattr(value, "__dict__", None), type(value)
         if state is None or not is_dataclass(kind) or not kind.__module__.startswith("csf."):
             continue
-        for each in fields(kind):
-            if each.init and each.name not in state:
+        for column in fields(kind):
+            if column.init and column.name not in state:
                 raise ValueError(
-                    f"it was saved by another version of csf, whose {kind.__name__} has no {each.name!r}; train "
+                    f"it was saved by another version of csf, whose {kind.__name__} has no {column.name!r}; train "
                     "and save it again, or load it with the version that saved it"
                 )
         check_fields(*state.values())

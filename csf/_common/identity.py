@@ -61,12 +61,12 @@ class _Describer:
         finally:
             self.around.pop()
 
-    def _each(self, parts):
+    def _described(self, parts):
         return [self.of(part) for part in parts]
 
     def _container(self, part, kind):
         if kind in (tuple, list):
-            return [kind.__name__, *self._each(part)]
+            return [kind.__name__, *self._described(part)]
         if kind in (dict, MappingProxyType):
             return ["dict", *_in_order([self.of(key), self.of(value)] for key, value in part.items())]
         if kind in (set, frozenset):
@@ -78,13 +78,13 @@ class _Describer:
         if sparse.issparse(part):
             part = part if part.format in ("csr", "csc", "coo") else part.tocsr()
             names = ("row", "col", "data") if part.format == "coo" else ("indptr", "indices", "data")
-            return [_name(kind), part.format, str(part.shape), *self._each(getattr(part, name) for name in names)]
+            return [_name(kind), part.format, str(part.shape), *self._described(getattr(part, name) for name in names)]
         return None
 
     def _array(self, array):
         about = [array.dtype.str if array.dtype.names is None else str(array.dtype.descr), str(array.shape)]
         if array.dtype.hasobject or array.dtype.kind == "T" or not array.dtype.itemsize:
-            return [*about, *self._each(array.ravel().tolist())]
+            return [*about, *self._described(array.ravel().tolist())]
         plain = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
         return [*about, hashlib.sha256(plain.data).hexdigest()]
 
@@ -97,7 +97,7 @@ class _Describer:
                 self.functions[id(part)] = part, _digest(self._function(part))
             return ["function", _name(part), self.functions[id(part)][1]]
         if isinstance(part, CodeType):
-            return ["code", *(repr(getattr(part, name)) for name in _CODE + _COUNTS), *self._each(part.co_consts)]
+            return ["code", *(repr(getattr(part, name)) for name in _CODE + _COUNTS), *self._described(part.co_consts)]
         if isinstance(part, BuiltinFunctionType):
             owner = part.__self__
             return ["builtin", _name(part), [] if isinstance(owner, ModuleType | None) else self.of(owner)]
@@ -108,13 +108,13 @@ class _Describer:
         # Compiled by numba; functools.lru_cache.
         compiled = any(isinstance(getattr(part, name, None), FunctionType) for name in ("py_func", "__wrapped__"))
         if compiled or isinstance(part, _WRAPPERS):
-            return ["wrapped", _name(type(part)), *self._each(getattr(part, name, None) for name in _WRAPPED)]
+            return ["wrapped", _name(type(part)), *self._described(getattr(part, name, None) for name in _WRAPPED)]
         return None
 
     def _function(self, function):
         cells = [_cell(cell) for cell in function.__closure__ or ()]
         parts = function.__code__, function.__defaults__, function.__kwdefaults__, cells, vars(function)
-        return [*self._each(parts), *_in_order(self._read_globals(function, function.__code__))]
+        return [*self._described(parts), *_in_order(self._read_globals(function, function.__code__))]
 
     def _read_globals(self, function, code):
         """Yield the global variables that code may read and that could change what it does."""
@@ -130,13 +130,13 @@ class _Describer:
     def _class(self, kind):
         if "<locals>" not in kind.__qualname__:
             return ["class", _name(kind)]
-        own = {
+        parts = {
             name: value
             for name, value in vars(kind).items()
             if isinstance(value, FunctionType | staticmethod | classmethod | property | cached_property)
             or not (name.startswith("__") or name == "_abc_impl")
         }
-        return ["class", _name(kind), self.of(kind.__bases__), self.of(own)]
+        return ["class", _name(kind), self.of(kind.__bases__), self.of(parts)]
 
     # ---------------------------------------------------------------- objects
 
@@ -163,7 +163,11 @@ class _Describer:
         make, arguments, state, *items = (*reduced, None, None, None)[:5]
         if isinstance(state, dict):
             state = {name: value for name, value in state.items() if not _is_cache(kind, name)}
-        return ["object", *self._each((kind, make, arguments, state)), *(self._each(i) if i else [] for i in items)]
+        return [
+            "object",
+            *self._described((kind, make, arguments, state)),
+            *(self._described(i) if i else [] for i in items),
+        ]
 
 
 def _in_order(parts):

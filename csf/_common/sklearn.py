@@ -9,20 +9,20 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass
 from inspect import Parameter, signature
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, dataclass_transform
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias, TypeVar, dataclass_transform
 
 import sklearn
 from sklearn.base import clone as _clone
 from sklearn.metrics import make_scorer, zero_one_loss
 from sklearn.pipeline import Pipeline
+from sklearn.utils import Tags, get_tags
 from sklearn.utils import _safe_indexing as safe_indexing
-from sklearn.utils import get_tags
 from sklearn.utils.validation import _num_samples as num_samples
 
-from csf._common.typing import Estimator, IntArray, Params
+from csf._common.typing import Estimator, Foreign, IntArray, Params
 from csf._common.validation import check_choice
 
-Method = TypeVar("Method", bound=Callable[..., Any])
+Method = TypeVar("Method", bound=Callable[..., object])
 Kind = TypeVar("Kind")
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ class DocLinkMixin:
         return {"name": f"{home}.{kind.__name__}"}
 
 
-def tree_type() -> Any:
+def tree_type() -> type:
     """Return the class of the compiled trees of forests."""
     from sklearn.tree._tree import Tree
 
@@ -117,20 +117,20 @@ def named_models(base: Estimator) -> list[tuple[str, Estimator]] | None:
         return list(base.items())
     if not isinstance(base, list | tuple):
         return None
-    kinds = [last_name(each).lower() for each in base]
-    numbered = [f"{kind}-{kinds[:at].count(kind) + 1}" for at, kind in enumerate(kinds)]
-    return [(kind if kinds.count(kind) == 1 else name, each) for kind, name, each in zip(kinds, numbered, base)]
+    kinds = [last_name(model).lower() for model in base]
+    numbered = [f"{kind}-{kinds[:place].count(kind) + 1}" for place, kind in enumerate(kinds)]
+    return [(kind if kinds.count(kind) == 1 else name, model) for kind, name, model in zip(kinds, numbered, base)]
 
 
-def slice_params(params: Params, at: IntArray, n_samples: int) -> Params:
-    """Slice the arguments of a ``fit``: those with one entry per sample are restricted to the samples ``at``."""
+def slice_params(params: Params, rows: IntArray, n_samples: int) -> Params:
+    """Slice the arguments of a ``fit``: those with one entry per sample are restricted to the samples ``rows``."""
 
     def part(value: object) -> object:
         try:
             one_a_sample = not isinstance(value, (str, dict)) and num_samples(value) == n_samples
         except TypeError:
             return value
-        return safe_indexing(value, at) if one_a_sample else value
+        return safe_indexing(value, rows) if one_a_sample else value
 
     return {name: part(value) for name, value in params.items()}
 
@@ -153,7 +153,7 @@ class NoCallbackContext:
 class _CallbackContext:
     """scikit-learn's callback context of one task of an estimator."""
 
-    def __init__(self, context: Any, estimator: Estimator) -> None:
+    def __init__(self, context: Foreign, estimator: Estimator) -> None:
         self.context, self.estimator = context, estimator
 
     def subcontext(self, **options: object) -> _CallbackContext:
@@ -182,14 +182,14 @@ def pass_on_features(inner: Estimator, outer: Estimator) -> None:
             setattr(outer, name, getattr(inner, name))
 
 
-def pass_on_input_tags(inner: Estimator, tags: Any) -> None:
+def pass_on_input_tags(inner: Estimator, tags: Tags) -> None:
     """Copy the input tags (sparse data, missing values, precomputed kernels) of the inner estimator, if it is one."""
-    models = [each for _, each in named_models(inner) or [("", inner)]]
-    if all(hasattr(each, "fit") and not isinstance(each, type) for each in models):
-        inputs = [get_tags(each).input_tags for each in models]
-        tags.input_tags.sparse = all(each.sparse for each in inputs)
-        tags.input_tags.allow_nan = all(each.allow_nan for each in inputs)
-        tags.input_tags.pairwise = all(each.pairwise for each in inputs)
+    models = [base for _, base in named_models(inner) or [("", inner)]]
+    if all(hasattr(model, "fit") and not isinstance(model, type) for model in models):
+        of_models = [get_tags(model).input_tags for model in models]
+        tags.input_tags.sparse = all(inputs.sparse for inputs in of_models)
+        tags.input_tags.allow_nan = all(inputs.allow_nan for inputs in of_models)
+        tags.input_tags.pairwise = all(inputs.pairwise for inputs in of_models)
 
 
 def is_pairwise(estimator: Estimator) -> bool:
@@ -205,7 +205,7 @@ def routing_enabled() -> bool:
 class ScorerParts(NamedTuple):
     """Function and options that a scorer was made of."""
 
-    function: Callable[..., Any]
+    function: Callable[..., float]
     sign: float
     options: Params
     response: str
@@ -224,23 +224,27 @@ def fit_request(estimator: Estimator, argument: str) -> bool | str | None:
     return estimator._get_metadata_request().fit.requests.get(argument)
 
 
+# Check of a parameter: raises an error, of a value and the name of the parameter.
+Check: TypeAlias = Callable[[Any, str], object]
+
+
 class Option(NamedTuple):
     """What is known of a parameter beside its type and its default."""
 
     # For the command line and for Spark.
     words: str = ""
     # Raises an error, of a value and the name of the parameter; None where another part checks it.
-    check: Callable[[Any, str], object] | None = None
+    check: Check | None = None
     # Why searches on clusters do not have it; empty where they do.
     in_memory: str = ""
 
 
 def option(
     words: str = "",
-    check: Callable[[Any, str], object] | None = None,
+    check: Check | None = None,
     *,
     in_memory: str = "",
-    default: Any,
+    default: object,
     kw_only: bool = True,
 ) -> Any:
     """Declare a parameter of a class `with_parameters`, with what `Option` describes."""
@@ -249,7 +253,9 @@ def option(
 
 def options_of(kind: Any) -> dict[str, Option]:
     """Return what is known of each parameter of a class `with_parameters`."""
-    return {each.name: each.metadata["option"] for each in fields(kind) if "option" in each.metadata}
+    return {
+        parameter.name: parameter.metadata["option"] for parameter in fields(kind) if "option" in parameter.metadata
+    }
 
 
 def one_of(*accepted: object) -> Callable[[object, str], object]:
@@ -257,15 +263,15 @@ def one_of(*accepted: object) -> Callable[[object, str], object]:
     return lambda value, name: check_choice(value, name, accepted)
 
 
-def check_options(estimator: Any, names: Mapping[str, str] | None = None) -> None:
+def check_options(estimator: Estimator, names: Mapping[str, str] | None = None) -> None:
     """Check the parameters of an estimator `with_parameters`; ``names`` are those that messages use for some.
 
     None is accepted where it is the default.
     """
-    for each in fields(estimator) if is_dataclass(estimator) else ():
-        check, value = each.metadata.get("option", Option()).check, getattr(estimator, each.name, None)
-        if check is not None and not (value is None and each.default is None):
-            check(value, (names or {}).get(each.name, each.name))
+    for parameter in fields(estimator) if is_dataclass(estimator) else ():
+        check, value = parameter.metadata.get("option", Option()).check, getattr(estimator, parameter.name, None)
+        if check is not None and not (value is None and parameter.default is None):
+            check(value, (names or {}).get(parameter.name, parameter.name))
 
 
 @dataclass_transform(eq_default=False, kw_only_default=True, field_specifiers=(field, option))
@@ -277,19 +283,27 @@ def with_parameters(kind: type[Kind]) -> type[Kind]:
     made = dataclass(eq=False, repr=False, kw_only=True)(kind)
     documented = ", ".join(re.findall(r"^ {4}(\w+(?:, \w+)*) : ", kind.__doc__ or "", re.MULTILINE)).split(", ")
 
-    def place(each: Parameter) -> tuple[bool, int]:
-        return each.kind is each.KEYWORD_ONLY, documented.index(each.name) if each.name in documented else -1
+    def place(parameter: Parameter) -> tuple[bool, int]:
+        return parameter.kind is parameter.KEYWORD_ONLY, documented.index(
+            parameter.name
+        ) if parameter.name in documented else -1
 
     known, init = signature(made.__init__), vars(made)["__init__"]
     init.__signature__ = known.replace(parameters=sorted(known.parameters.values(), key=place))
     return made
 
 
+class HasHtml(Protocol):
+    """What notebooks show as HTML."""
+
+    def _repr_html_(self) -> str: ...
+
+
 class SummaryMixin(ABC):
     """Summary of a fitted estimator: notebooks show it above scikit-learn's diagram, and `print` mentions it."""
 
     @abstractmethod
-    def summary(self) -> Any:
+    def summary(self) -> HasHtml:
         """Summarise the result."""
 
     def __str__(self) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextvars import copy_context
 from functools import cache
-from typing import Any, Self, TypeVar
+from typing import Self, TypeVar
 
 from threadpoolctl import ThreadpoolController
 
@@ -55,7 +55,7 @@ class Threads:
         future.add_done_callback(self._finish)
         return future
 
-    def _finish(self, future: Future[Any]) -> None:
+    def _finish(self, future: Future[Result]) -> None:
         with self._lock:
             self._unfinished -= 1
 
@@ -71,16 +71,16 @@ def side_by_side(work: Callable[[Item], Result], items: Iterable[Item]) -> list[
     left = deque(enumerate(items))
     if len(left) == 1:
         return [work(left[0][1])]
-    threads, found = getattr(_HERE, "threads", None), dict[int, Result]()
+    threads, results = getattr(_HERE, "threads", None), dict[int, Result]()
 
     def some() -> None:
         # To take from one end is safe in threads.
         while left:
             try:
-                at, item = left.popleft()
+                place, item = left.popleft()
             except IndexError:
                 return
-            found[at] = work(item)
+            results[place] = work(item)
 
     helpers = [] if threads is None else threads.help(some, len(left) - 1)
     some()
@@ -88,7 +88,7 @@ def side_by_side(work: Callable[[Item], Result], items: Iterable[Item]) -> list[
         # One that has not begun finds nothing left.
         if not helper.cancel():
             helper.result()
-    return [found[at] for at in range(len(found))]
+    return [results[place] for place in range(len(results))]
 
 
 @cache

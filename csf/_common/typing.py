@@ -30,6 +30,10 @@ Estimator: TypeAlias = Any
 Samples: TypeAlias = Any
 Axes: TypeAlias = Any
 Label: TypeAlias = Any
+# Labels of samples, or one of their other values, in any container: a list, an array, a Series.
+Targets: TypeAlias = Any
+# An object of a library that has no types, or is imported late: a booster, a problem of LIBLINEAR, a pandas index.
+Foreign: TypeAlias = Any
 # A number of folds, a share to hold out, a splitter of scikit-learn, splits, or a word.
 Folding: TypeAlias = Any
 # A number, or an array of numbers where one was given.

@@ -22,12 +22,14 @@ from csf._common.typing import (
     Array,
     BoolArray,
     FloatArray,
+    Foreign,
     IntArray,
     Keywords,
     Label,
     Params,
     RandomState_,
     Samples,
+    Targets,
     Values,
 )
 
@@ -88,13 +90,13 @@ def check_labels(y: ArrayLike, *, least: int = 2, name: str = "y") -> tuple[Arra
 _PLAIN = {str, bytes, int, float, bool}
 
 
-def as_array(values: Any, name: str) -> Array:
+def as_array(values: Targets, name: str) -> Array:
     """Convert labels or names in any container to an array: texts are the user's, and missing objects are NaN."""
     array = np.asarray(check_unmasked(values.toarray() if issparse(values) else values, name))
     if is_text(array) and not hasattr(values, "__array__"):
         # numpy makes texts of whatever stands beside texts in a list, such as "nan" of NaN.
         objects = np.asarray(values, dtype=object)
-        array = array if all(isinstance(each, (str, bytes)) for each in objects.ravel().tolist()) else objects
+        array = array if all(isinstance(value, (str, bytes)) for value in objects.ravel().tolist()) else objects
     if not is_object(array):
         return array
     objects = array.ravel().tolist()
@@ -117,10 +119,10 @@ def are_missing(values: Array) -> BoolArray:
     """Mark the missing entries of what `as_array` returns: NaN and NaT are not equal to themselves."""
     if not is_object(values):
         return values != values
-    return np.array([each != each for each in values.ravel().tolist()], dtype=bool).reshape(values.shape)
+    return np.array([label != label for label in values.ravel().tolist()], dtype=bool).reshape(values.shape)
 
 
-def label_array(values: Any, name: str, columns: Sequence[Label] = ()) -> Array:
+def label_array(values: Targets, name: str, columns: Sequence[Label] = ()) -> Array:
     """Convert labels in any container to an array, a frame's in the order of names; none may be missing."""
     return _of_one_kind(as_array(in_named_order(values, columns, name), name), name)
 
@@ -174,7 +176,7 @@ def check_pos_label(classes: Array, counts: Sequence[int] | IntArray, pos_label:
     return classes[np.argmax(matches)]
 
 
-def check_samples(X: Samples, y: ArrayLike, /, **others: object) -> tuple[Samples, Any]:
+def check_samples(X: Samples, y: ArrayLike, /, **others: object) -> tuple[Samples, Targets]:
     """Check that samples and labels are in memory and equally many, and return them in a form that can be indexed.
 
     Sparse samples are returned in one form, however they are stored. Of ``others``, further arguments of ``fit`` by
@@ -182,7 +184,7 @@ def check_samples(X: Samples, y: ArrayLike, /, **others: object) -> tuple[Sample
     """
     # Another search helps a fit, which has further arguments, and no report.
     check_in_memory(_SEARCHES if others else None, X=X, y=y)
-    columns: Any = getattr(X, "columns", None)
+    columns: Foreign = getattr(X, "columns", None)
     if not getattr(columns, "is_unique", True):
         twice = columns[columns.duplicated()].unique().tolist()
         raise ValueError(f"X has several columns of the same name, {twice}; rename them, or drop all but one of each")
@@ -208,7 +210,7 @@ def warn_of_order(**arguments: object) -> None:
     """Warn of each argument whose pandas index is that of an earlier one in another order."""
     before: Keywords = {}
     for name, value in arguments.items():
-        index: Any = getattr(value, "index", None)
+        index: Foreign = getattr(value, "index", None)
         if hasattr(index, "symmetric_difference"):
             first = next((other for other in before if _is_in_another_order(before[other], index)), None)
             if first is not None:
@@ -225,13 +227,13 @@ def warn_of_moved_rows(name: str, first: str, way: str, other: str) -> None:
     )
 
 
-def _is_in_another_order(index: Any, other: Any) -> bool:
+def _is_in_another_order(index: Foreign, other: Foreign) -> bool:
     """Check whether two pandas indexes hold the same entries, equally often, in different orders."""
     if (len(index), index.nlevels) != (len(other), other.nlevels) or index.equals(other):
         return False
     if not index.symmetric_difference(other, sort=False).empty:
         return False
-    counts, others = (each.value_counts(sort=False, dropna=False) for each in (index, other))
+    counts, others = (index_counts.value_counts(sort=False, dropna=False) for index_counts in (index, other))
     return bool((counts == others.reindex(counts.index)).all())
 
 
@@ -371,7 +373,7 @@ def check_seed(random_state: RandomState_, name: str = "random_state") -> None:
         raise ValueError(f"{name}={random_state!r} cannot be used: {error}") from None
 
 
-def generator(random_state: Any) -> np.random.Generator:
+def generator(random_state: RandomState_ | np.random.Generator) -> np.random.Generator:
     """Create the random generator of a seed."""
     try:
         return np.random.default_rng(random_state)
@@ -391,12 +393,12 @@ def floats(values: object, name: str, **rows: object) -> FloatArray:
         if is_object(array):
             # What objects are, numbers or dates, is seen in them alone.
             array = np.array(array.tolist())
-        if (met := _NO_NUMBERS.get(array.dtype.kind)) is None:
+        if (kind := _NO_NUMBERS.get(array.dtype.kind)) is None:
             return array.astype(np.float64, copy=False)
     except (TypeError, ValueError) as error:
         raise type(error)(f"{name} must be an array of numbers: {error}") from None
     wrong = ValueError if is_text(array) else TypeError
-    raise wrong(f"{name} must be an array of {met}")
+    raise wrong(f"{name} must be an array of {kind}")
 
 
 def float_columns(table: Samples, wanted: Sequence[Label], name: str, **rows: object) -> FloatArray:
@@ -427,7 +429,7 @@ def names_on(table: object, axis: str = "columns") -> list[Label] | None:
 
 def only_count(names: Sequence[Label]) -> bool:
     """Check whether names are what pandas and polars call columns that have none."""
-    return list(names) in ([*range(len(names))], [f"column_{at}" for at in range(len(names))])
+    return list(names) in ([*range(len(names))], [f"column_{number}" for number in range(len(names))])
 
 
 def places_of_names(names: Sequence[Label], wanted: Sequence[Label]) -> list[int] | None:
@@ -438,7 +440,7 @@ def places_of_names(names: Sequence[Label], wanted: Sequence[Label]) -> list[int
     return None
 
 
-def in_named_order(table: Samples, wanted: Sequence[Label], name: str) -> Any:
+def in_named_order(table: Samples, wanted: Sequence[Label], name: str) -> Samples:
     """Return the columns of a frame in the order of the wanted names; tables without names stay as they are.
 
     Raise a ValueError where a frame has other names.
@@ -457,7 +459,7 @@ def in_named_order(table: Samples, wanted: Sequence[Label], name: str) -> Any:
     )
 
 
-def by_name(values: Any, wanted: Sequence[Label]) -> Any:
+def by_name(values: Targets, wanted: Sequence[Label]) -> Targets:
     """Convert a Series whose index has names to a dict; other values stay as they are."""
     names = names_on(values, "index")
     if names is None or np.ndim(values) != 1 or (only_count(names) and places_of_names(names, wanted) is None):
@@ -533,10 +535,10 @@ def canonical_csr(X: Samples) -> Samples:
     return rows
 
 
-def small_indices(at: IntArray, n_samples: int) -> IntArray:
+def small_indices(rows: IntArray, n_samples: int) -> IntArray:
     """Store indices of samples in 4 bytes each, where these suffice.
 
     Five folds keep five indices for each sample: at 8 bytes each these take a third of the memory of thirty float32
     features.
     """
-    return at.astype(np.int32 if n_samples <= np.iinfo(np.int32).max else np.int64, copy=False)
+    return rows.astype(np.int32 if n_samples <= np.iinfo(np.int32).max else np.int64, copy=False)

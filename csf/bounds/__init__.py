@@ -84,4 +84,4 @@ def upper_bound(trials: Sequence[Trial], metric: Metric, *, pos: float, bound: s
     """
     possible = float(get_bound(bound)(trials, metric, pos=pos).best_possible())
     # Cones of inexact learners know nothing of a better one at costs of no level: what was observed is possible.
-    return max([possible, *(each.attained for each in trials if each.attained is not None and each.feasible)])
+    return max([possible, *(trial.attained for trial in trials if trial.attained is not None and trial.feasible)])

@@ -87,23 +87,23 @@ def _extreme_errors(value, fn, fp, pos, n_fn, n_fp, d_fn, d_fp, lowest, highest)
     for k in range(value.shape[0]):
         a_fn, a_fp = value[k] * d_fn - n_fn, value[k] * d_fp - n_fp
         rhs = a_fn * fn[k] + a_fp * fp[k]
-        own = d_fn * fn[k] + d_fp * fp[k]
-        low, high = min(0.0, own), max(0.0, own)
+        error = d_fn * fn[k] + d_fp * fp[k]
+        low, high = min(0.0, error), max(0.0, error)
         for x in (0.0, pos):
-            reach = _reach(rhs - a_fn * x, a_fp)
-            if reach >= 0.0:
-                span = d_fn * x + d_fp * min(reach, neg)
+            largest = _largest(rhs - a_fn * x, a_fp)
+            if largest >= 0.0:
+                span = d_fn * x + d_fp * min(largest, neg)
                 low, high = min(low, span), max(high, span)
         for y in (0.0, neg):
-            reach = _reach(rhs - a_fp * y, a_fn)
-            if reach >= 0.0:
-                span = d_fn * min(reach, pos) + d_fp * y
+            largest = _largest(rhs - a_fp * y, a_fn)
+            if largest >= 0.0:
+                span = d_fn * min(largest, pos) + d_fp * y
                 low, high = min(low, span), max(high, span)
         lowest[k], highest[k] = low, high
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _reach(rest, cost):
+def _largest(rest, cost):
     """Return the largest error with a cost within ``rest``: negative if there is none, infinite if errors are free."""
     if cost > 0.0:
         return rest / cost
@@ -312,9 +312,9 @@ class ConeBound(_LineBound):
     def _lines(self, t: Array, fn: Array, fp: Array, value: Array, excess: Array) -> UnreachableCone:
         c = self.metric.coefficients(self.pos)
         scale = self._scale(fn, fp)
-        own = c.d_fn * fn + c.d_fp * fp
+        error = c.d_fn * fn + c.d_fp * fp
         lowest, highest = error_span(self.metric, fn, fp, pos=self.pos)
-        return UnreachableCone(t, value + scale * excess, scale * (highest - own), scale * (own - lowest))
+        return UnreachableCone(t, value + scale * excess, scale * (highest - error), scale * (error - lowest))
 
 
 class DiagonalBound(ConeBound):

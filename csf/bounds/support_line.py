@@ -49,7 +49,7 @@ def check_eps(eps: float | str | Callable[..., float]) -> None:
 
 def known_profiles(trials: Sequence[Trial]) -> Hull | None:
     """Compute the hull of every profile that a trained model attains; return ``None`` without one."""
-    hulls = [trial.hull if trial.hull is not None else _own(trial) for trial in complete_trials(trials)]
+    hulls = [trial.hull if trial.hull is not None else _own_hull(trial) for trial in complete_trials(trials)]
     return Hull.union(hulls) if hulls else None
 
 
@@ -65,7 +65,7 @@ def weighted_errors(trials: Sequence[Trial]) -> Array:
     return np.array([trial.c_fn * profile.fn + trial.c_fp * profile.fp for trial, profile in profiles])
 
 
-def _own(trial: Trial) -> Hull:
+def _own_hull(trial: Trial) -> Hull:
     profile = profile_of(trial)
     return Hull([(profile.fn, profile.fp)])
 
@@ -133,10 +133,10 @@ class Bound(ABC):
         if not self.trials:
             return np.empty(0)
         c_fn, c_fp = np.array([trial.costs for trial in self.trials]).T
-        own = weighted_errors(self.trials)
+        observed = weighted_errors(self.trials)
         known = known_profiles(self.trials)
         assert known is not None  # there is a trial
-        return np.maximum(own - known.cheapest(c_fn, c_fp), 0.0)
+        return np.maximum(observed - known.cheapest(c_fn, c_fp), 0.0)
 
     @abstractmethod
     def upper_bound(self, levels: ArrayLike) -> Array:
@@ -230,9 +230,9 @@ def clip_chain(chain: Array, normal: tuple[float, ...], rhs: float) -> Array:
     if inside.all():
         return chain
     cross = inside[:-1] != inside[1:]
-    at = np.flatnonzero(cross)
-    share = excess[at] / (excess[at] - excess[at + 1])
-    corners = chain[at] + share[:, None] * (chain[at + 1] - chain[at])
+    crossings = np.flatnonzero(cross)
+    share = excess[crossings] / (excess[crossings] - excess[crossings + 1])
+    corners = chain[crossings] + share[:, None] * (chain[crossings + 1] - chain[crossings])
     points = np.concatenate([chain[inside], corners])
     return points[np.lexsort((-points[:, 1], points[:, 0]))]
 
@@ -322,8 +322,8 @@ class SupportLineBound(Bound):
 
     def _prepare(self) -> None:
         c_fn, c_fp = np.array([t.costs for t in self.trials]).reshape(-1, 2).T
-        own = weighted_errors(self.trials)
-        lowest = np.maximum(own - self.excess(), -(c_fn + c_fp))  # what lies below that forbids nothing either
+        observed = weighted_errors(self.trials)
+        lowest = np.maximum(observed - self.excess(), -(c_fn + c_fp))  # what lies below that forbids nothing either
         self.chain_ = support_chain(c_fn, c_fp, lowest, pos=self.pos)
         self._known = known_profiles(self.trials)
 
@@ -352,11 +352,11 @@ class SupportLineBound(Bound):
         if self._known is None:
             return np.full(levels.shape, self.hi)
         slices, allowed = np.empty(levels.shape), self._allowed()
-        for at, t in np.ndenumerate(levels):
+        for place, t in np.ndenumerate(levels):
             costs = self.metric.cost_weights(self.metric.clip_level(t, pos=self.pos), pos=self.pos)
             # A hair of slack, and the cheapest known profile itself: rounding must not lose what was seen.
             limit = self._known.cheapest(*costs) * (1.0 + 1e-12) + 1e-14 * sum(costs)
-            slices[at] = max(self._best(clip_chain(allowed, costs, limit)), self._cheapest_known(costs))
+            slices[place] = max(self._best(clip_chain(allowed, costs, limit)), self._cheapest_known(costs))
         return slices
 
     def _cheapest_known(self, costs: Costs) -> float:

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from inspect import signature
-from typing import Any
 
 import numpy as np
 from sklearn import config_context
@@ -91,21 +90,23 @@ def _of_samples(codes: IntArray | BoolArray, costs: Costs) -> Array:
     return np.array(costs, dtype=np.float64)[codes]
 
 
-def own_class_weights(own: Any, codes: Array, labels: Labels, sample_weight: Array | None = None) -> Array:
+def own_class_weights(
+    given: str | Mapping[Label, float] | None, codes: Array, labels: Labels, sample_weight: Array | None = None
+) -> Array:
     """Compute the class weights of a base, one per code and 1 for a class it does not name; they multiply costs.
 
     ``"balanced"`` refers to the user's weights. From version 1.7 on scikit-learn uses the weights passed to ``fit``,
     which contain the costs, and would cancel these.
     """
     weights = np.ones(labels.classes.size)
-    if isinstance(own, str):
+    if isinstance(given, str):
         total = np.bincount(codes, weights=sample_weight)
         known = np.flatnonzero(total)
         weights[known] = total.sum() / (known.size * total[known])
-    elif own is not None:
+    elif given is not None:
         known = np.unique(codes).astype(np.int64)
         names = labels.decode(known)
-        weights[known] = compute_class_weight(own, classes=names, y=names)
+        weights[known] = compute_class_weight(given, classes=names, y=names)
     return weights
 
 
@@ -262,16 +263,16 @@ class CostChannel:
                 _request_weights(estimator, name)
                 name = name.rpartition("__")[2]
             plain = sample_weight is None and _all_one(costs, normalize) and self._is_optional(estimator)
-            own = self._balanced(estimator, y)
-            if own:
+            balanced = self._balanced(estimator, y)
+            if balanced:
                 of_code, named = own_class_weights("balanced", y, labels, sample_weight), None
                 if y.max() > 1 and _is_linear(estimator.get_params().get(self.name.rpartition("__")[0], estimator)):
                     named = dict(zip(labels.by_code.tolist(), of_code.tolist()))
                 else:
                     weight, plain = weight * of_code[y], False
-                estimator.set_params(**dict.fromkeys(own, named))
+                estimator.set_params(**dict.fromkeys(balanced, named))
             fitted = fit_to_labels(estimator, X, y, labels, ({} if plain else {name: weight}) | fit_params)
-            return fitted.set_params(**dict.fromkeys(own, "balanced")) if own else fitted
+            return fitted.set_params(**dict.fromkeys(balanced, "balanced")) if balanced else fitted
 
     def _balanced(self, estimator: Estimator, y: IntArray) -> list[str]:
         """Name the ``class_weight`` parameter where it is ``"balanced"``, which would cancel the costs."""
@@ -279,8 +280,8 @@ class CostChannel:
         name = f"{path}__class_weight" if path else "class_weight"
         # What is wrapped around a classifier may hand it other classes than those of y, unless there are but two.
         clear = not self.is_routed or y.max() == 1
-        own = estimator.get_params().get(name) if clear and hasattr(estimator, "get_params") else None
-        return [name] if isinstance(own, str) and own == "balanced" else []
+        given = estimator.get_params().get(name) if clear and hasattr(estimator, "get_params") else None
+        return [name] if isinstance(given, str) and given == "balanced" else []
 
     def _is_optional(self, estimator: Estimator) -> bool:
         """Check whether ``None`` is the default of the weights in the ``fit`` that takes them."""
@@ -340,20 +341,20 @@ def cost_channel(base: Estimator, *, sample_weight_name: str | None = None, weig
         if not isinstance(sample_weight_name, str):
             raise TypeError(f"sample_weight_name must be a str or None, got {sample_weight_name!r}")
         return CostChannel("sample_weight", sample_weight_name)
-    found, last = _found_channel(base), last_step(base)[1]
-    if found is None:
+    channel, last = _found_channel(base), last_step(base)[1]
+    if channel is None:
         raise ValueError(
             f"{no_weights(base)}: its fit has no sample_weight and it has no class_weight parameter, so costs cannot "
             "reach it. Use a base that has one of them (LinearSVC, LogisticRegression, "
             "RandomForestClassifier, ...), name the fit argument with sample_weight_name=, or tune only a "
             "threshold with csf.plugin.PlugInClassifier"
         )
-    if weighted and not found.carries_samples:
+    if weighted and not channel.carries_samples:
         raise ValueError(
             f"{type(last).__name__} takes class_weight but no sample_weight, so the given sample_weight cannot reach "
             "it. Drop sample_weight, or use a base whose fit has it"
         )
-    return found
+    return channel
 
 
 def _sampler_in(base: Estimator) -> str | None:
@@ -549,9 +550,9 @@ class OneVsRestChannel(CostChannel):
             name, last = estimator.steps[-1]
             before = estimator[:-1]
             X = before.fit_transform(X, labels.decode(y)) if before.steps else X
-            own = self.inside(name)
-            assert own is not None, "the channel was made for this pipeline"
-            fitted = own.fit(last, X, y, costs, sample_weight=sample_weight, normalize=normalize, labels=labels)
+            channel = self.inside(name)
+            assert channel is not None, "the channel was made for this pipeline"
+            fitted = channel.fit(last, X, y, costs, sample_weight=sample_weight, normalize=normalize, labels=labels)
             estimator.steps = [*before.steps, (name, fitted)]
             return estimator
         problems = problems_of(y, labels)

@@ -21,7 +21,7 @@ from sklearn.utils import check_random_state
 
 from csf._common.dtypes import is_object, is_whole
 from csf._common.sklearn import num_samples, safe_indexing, slice_params
-from csf._common.typing import Array, BoolArray, Folding, IntArray, Params, RandomState_, Samples
+from csf._common.typing import Array, BoolArray, Folding, IntArray, Params, RandomState_, Samples, Targets
 from csf._common.validation import are_missing, as_array, check_labels, check_seed, check_weights, small_indices
 from csf.data.labels import Labels, label_strata, refuse_weightless
 
@@ -309,7 +309,7 @@ def read_groups(groups: ArrayLike | None, n_samples: int) -> IntArray | None:
     return codes
 
 
-def group_folds(cv: Folding, y: Array, groups: IntArray, *, random_state: RandomState_) -> Any:
+def group_folds(cv: Folding, y: Array, groups: IntArray, *, random_state: RandomState_) -> Folding:
     """Return splits that keep groups together, in place of a number of folds, a share, or csf's default splits."""
     if isinstance(cv, (float, np.floating)):
         return GroupShuffleSplit(1, test_size=cv, random_state=random_state)
@@ -321,7 +321,7 @@ def group_folds(cv: Folding, y: Array, groups: IntArray, *, random_state: Random
         raise ValueError(f"{n_folds} folds need at least {n_folds} groups, got {n_groups}; use fewer folds")
     seeds = check_random_state(random_state).randint(np.iinfo(np.int32).max, size=repeats).tolist()
     folds = [StratifiedGroupKFold(n_folds, shuffle=True, random_state=seed) for seed in seeds]
-    return [split for each in folds for split in each.split(y, y, groups)]
+    return [split for splitter in folds for split in splitter.split(y, y, groups)]
 
 
 def make_folds(task: Task, splits: Iterable[tuple[IntArray, IntArray]]) -> list[Fold]:
@@ -364,7 +364,7 @@ def pool_held_out(folds: Sequence[Fold]) -> tuple[IntArray, Array | None, IntArr
     return y, pooled(weights) if weights else None, samples
 
 
-def pooled(parts: Sequence[Any]) -> Any:
+def pooled(parts: Sequence[Targets]) -> Targets:
     """Concatenate the values of the folds; those of a single fold are returned as they are."""
     return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
@@ -468,12 +468,12 @@ def enough_splits(
         return splits
     sums = np.zeros((2, len(kinds)))
     for count, (_, test) in enumerate(splits, start=1):
-        for at, (column, code) in enumerate(kinds):
+        for place, (column, code) in enumerate(kinds):
             of_kind = test[column[test] == code]
             held_out = np.ones(of_kind.size) if weight is None else weight[of_kind]
             if groups is not None:
                 held_out = np.bincount(groups[of_kind], held_out)
-            sums[:, at] += held_out.sum(), held_out @ held_out
+            sums[:, place] += held_out.sum(), held_out @ held_out
         if (sums[0] ** 2 >= enough * sums[1]).all() and sums[1].all():
             return splits[:count]
     return splits
@@ -483,7 +483,7 @@ def enough_splits(
 _MOST_NAMED = 5
 
 
-def _pairs(cv: Iterable[Any]) -> list[Any]:
+def _pairs(cv: Iterable[Folding]) -> list[Folding]:
     """Convert splits that are given one by one to pairs."""
     cv = list(cv)
     for split in cv:
@@ -494,7 +494,7 @@ def _pairs(cv: Iterable[Any]) -> list[Any]:
 
 def drop_weightless(
     X: Samples, y: ArrayLike, sample_weight: ArrayLike | None, params: Params, cv: Folding
-) -> tuple[Samples, Any, ArrayLike | None, Params, Any]:
+) -> tuple[Samples, Targets, ArrayLike | None, Params, Folding]:
     """Drop samples of weight 0, which would take part in folds, and in bins and leaves of a base.
 
     Parameters
@@ -524,8 +524,8 @@ def drop_weightless(
     weight = check_weights(sample_weight, num_samples(X))
     if weight is None or weight.all():
         return X, y, sample_weight, params, cv
-    at, n_samples = np.flatnonzero(weight), weight.size
-    labels = safe_indexing(y, at)
+    rows, n_samples = np.flatnonzero(weight), weight.size
+    labels = safe_indexing(y, rows)
     if np.shape(y)[1:] in ((), (1,)):  # labels, or a column of them
         given, kept = (np.asarray(part).ravel() for part in (y, labels))
         if lost := set(given.tolist()).difference(kept.tolist()):
@@ -537,7 +537,7 @@ def drop_weightless(
         place = np.cumsum(weight > 0.0) - 1
         splits = [_places(split, n_samples) for split in _pairs(cv)]
         cv = [tuple(place[part[weight[part] > 0.0]] for part in split) for split in splits]
-    return safe_indexing(X, at), labels, weight[at], slice_params(params, at, n_samples), cv
+    return safe_indexing(X, rows), labels, weight[rows], slice_params(params, rows, n_samples), cv
 
 
 def resolve_splits(
@@ -580,10 +580,12 @@ def resolve_splits(
     y = np.asarray(y)
     classes, counts = np.unique(y, return_counts=True)
     groups = (split_params or {}).get("groups")
-    alone = [] if groups is None else [label for label in classes if np.unique(np.asarray(groups)[y == label]).size < 2]
-    if alone:
+    grouped = (
+        [] if groups is None else [label for label in classes if np.unique(np.asarray(groups)[y == label]).size < 2]
+    )
+    if grouped:
         raise ValueError(
-            f"all samples of class {alone[0].item()!r} are in one of the groups, which folds keep together: no model "
+            f"all samples of class {grouped[0].item()!r} are in one of the groups, which folds keep together: no model "
             "can learn that class and be judged on it. Give smaller groups, or leave groups out"
         )
     if isinstance(cv, bool):
@@ -596,9 +598,9 @@ def resolve_splits(
         n_test = int(np.ceil(cv * y.shape[0]))
         if min(n_test, y.shape[0] - n_test) < 2:
             raise ValueError(f"cv={cv!r} leaves {n_test} of {y.shape[0]} samples to test on; both parts need 2")
-        splitter: Any = StratifiedShuffleSplit(1, test_size=cv, random_state=random_state)
+        splitter: Folding = StratifiedShuffleSplit(1, test_size=cv, random_state=random_state)
     else:
-        n_folds: Any = 5 if cv is None else cv
+        n_folds: Folding = 5 if cv is None else cv
         if isinstance(n_folds, (int, np.integer)) and n_folds > counts.min():
             raise ValueError(
                 f"cv={n_folds} needs at least {n_folds} samples of each class, "
@@ -628,7 +630,7 @@ def _rarest(classes: Array, counts: IntArray, needed: int) -> str:
     return f"and there are {shown}" + (f", and {len(few) - _MOST_NAMED} more such" if len(few) > _MOST_NAMED else "")
 
 
-def _splitter(cv: Folding, y: Array) -> Any:
+def _splitter(cv: Folding, y: Array) -> Folding:
     """Call `check_cv` on integer labels where possible, as it takes long to search other labels for real numbers."""
     if isinstance(cv, (int, np.integer)) and y.ndim == 1 and is_whole(y):
         return StratifiedKFold(int(cv))

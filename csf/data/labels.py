@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,6 +15,8 @@ from csf._common.messages import did_you_mean
 from csf._common.typing import Array, Estimator, IntArray, Label, Samples
 from csf._common.validation import as_array, check_binary_target, check_labels, check_weights, in_named_order, names_on
 
+Result = TypeVar("Result")
+
 
 class LearntClasses(NamedTuple):
     """Classes that an estimator has learnt, ascending, by its names; their codes; its name of the null class."""
@@ -23,12 +25,12 @@ class LearntClasses(NamedTuple):
     codes: IntArray
     null: Label
 
-    def encode(self, found: ArrayLike) -> IntArray:
+    def encode(self, predicted: ArrayLike) -> IntArray:
         """Convert the estimator's predictions to codes."""
-        if not np.isin(found, self.known).all():
-            unknown, learnt = np.setdiff1d(found, self.known).tolist(), self.known.tolist()
+        if not np.isin(predicted, self.known).all():
+            unknown, learnt = np.setdiff1d(predicted, self.known).tolist(), self.known.tolist()
             raise ValueError(f"the base predicted the classes {unknown}, but it was trained on {learnt} alone")
-        return self.codes[np.searchsorted(self.known, found)]
+        return self.codes[np.searchsorted(self.known, predicted)]
 
 
 def learnt_classes(estimator: Estimator) -> Array:
@@ -328,12 +330,12 @@ class LabelMatrix:
         counted = codes if weight is None else codes[weight > 0.0]
         alike = np.flatnonzero((counted == counted[:1]).all(axis=0))
         if alike.size:
-            at, whose = int(alike[0]), "samples" if weight is None else "samples with a positive weight"
+            column, whose = int(alike[0]), "samples" if weight is None else "samples with a positive weight"
             raise ValueError(
-                f"column {names.tolist()[at]!r} of y is {counted[0, at]:g} for all {len(counted)} {whose}, so there "
-                "is nothing to learn; leave it out"
+                f"column {names.tolist()[column]!r} of y is {counted[0, column]:g} for all {len(counted)} {whose}, so "
+                "there is nothing to learn; leave it out"
             )
-        order = sorted(range(names.size), key=lambda at: codes[:, at].tobytes())
+        order = sorted(range(names.size), key=lambda label: codes[:, label].tobytes())
         return cls(codes, names, np.array(order))
 
     @property
@@ -346,9 +348,9 @@ class LabelMatrix:
         """The codes, with columns in `order`."""
         return np.ascontiguousarray(self.codes[:, self.order])
 
-    def given(self, parts: list[Any]) -> list[Any]:
+    def given(self, parts: list[Result]) -> list[Result]:
         """Rearrange the results of all labels from `order` to the user's order."""
-        return [parts[at] for at in np.argsort(self.order)]
+        return [parts[label] for label in np.argsort(self.order)]
 
 
 def read_codes(y: ArrayLike, label_names: Sequence[Label]) -> Array:
@@ -365,7 +367,7 @@ def _table(y: Samples) -> tuple[Array, Array]:
     if values.ndim != 2 or values.shape[1] < 2 or not values.shape[0]:
         raise ValueError(f"y of several labels must have shape (n_samples, n_labels), got {values.shape}")
     names = np.arange(values.shape[1]) if named is None else np.array([*named, None], dtype=object)[:-1]
-    codes = [_codes(values[:, at], name) for at, name in enumerate(names.tolist())]
+    codes = [_codes(values[:, column], name) for column, name in enumerate(names.tolist())]
     return names, np.column_stack(codes)
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from csf._common.dtypes import is_float
 from csf._common.sklearn import DocLinkMixin, clone, last_step, num_samples, trained
-from csf._common.typing import Array, BoolArray, Estimator, IntArray, Label, Samples, Values
+from csf._common.typing import Array, BoolArray, Estimator, IntArray, Keywords, Label, Samples, Values
 from csf._common.validation import check_weights, label_array
 from csf.data.labels import Labels, learnt_classes
 
@@ -190,7 +190,7 @@ class Response(NamedTuple):
     # How much it believes that there is something, or in each class; None where scores were not asked for.
     score: Array | None = None
     # What it finds there, wherever the score is cut; of classes that are all alike, the codes once more.
-    found: Any = 1
+    found: Label = 1
     # Method that gave the score.
     method: str | None = "decision_function"
     # Of several classes beside a null class, what `class_gaps` says.
@@ -216,19 +216,19 @@ def respond(
     classes = learnt_classes(estimator)
     others, scores = classes[classes != null], None
     if others.size == 1:
-        score, found = positive_score(estimator, X, others[0], methods), others[0]
+        score, answer = positive_score(estimator, X, others[0], methods), others[0]
     else:
         scores = class_scores(estimator, X, methods)
         probabilities = response_method(estimator, methods) == "predict_proba"
         score, best = compare(scores, null_column(estimator, null), probabilities=probabilities)
-        found = classes[best]
+        answer = classes[best]
     gaps = None
     if labels is not None and labels.classes.size > 2:
         codes = labels.learnt_by(estimator).codes
         compared = score[:, None] if scores is None else scores[:, classes != null]
         gaps = class_gaps(compared, codes[codes > 0], labels.classes.size)
     decided = score > natural_threshold(estimator, methods)
-    return Response(decided, score, found, response_method(estimator, methods), gaps)
+    return Response(decided, score, answer, response_method(estimator, methods), gaps)
 
 
 def _predicted(estimator: Estimator, X: Samples) -> Array:
@@ -272,8 +272,8 @@ def answer_of_classes(scores: Array, codes: IntArray, n_classes: int, *, probabi
         lowest = np.zeros(scores.shape[0]) if probabilities else scores.min(axis=1) - 1.0
         learnt, scores = scores, np.repeat(lowest[:, None], n_classes, axis=1)
         scores[:, codes] = learnt
-    found = scores.argmax(axis=1)
-    return Response(found, scores, found)
+    best = scores.argmax(axis=1)
+    return Response(best, scores, best)
 
 
 def null_column(estimator: Estimator, null: Label) -> int:
@@ -341,9 +341,9 @@ def moved_scores(scores: Array, column: int, threshold: float, *, probabilities:
     something = scores[np.arange(best.size), best]
     nothing, decided = something - margin(score, threshold, True), score >= threshold
     below, above = np.nextafter(something, -np.inf), np.nextafter(something, np.inf)
-    moved = scores.copy()
-    moved[:, column] = np.where(decided, np.minimum(nothing, below), np.maximum(nothing, above))
-    return moved
+    shifted = scores.copy()
+    shifted[:, column] = np.where(decided, np.minimum(nothing, below), np.maximum(nothing, above))
+    return shifted
 
 
 def margin(score: Array, threshold: float, positive_is_last: bool) -> Array:
@@ -453,7 +453,7 @@ class LinearClassifier(TwoClassRule):
     intercept_: Array
 
     # How samples are checked before they are scored.
-    _sample_checks: ClassVar[Mapping[str, Any]] = {"accept_sparse": "csr", "dtype": np.float64}
+    _sample_checks: ClassVar[Keywords] = {"accept_sparse": "csr", "dtype": np.float64}
     # Least score of the positive class of a prediction of it; None where a score of 0 belongs to ``classes_[0]``.
     _cut: float | None = None
 

@@ -730,9 +730,9 @@ class FowlkesMallows(Metric):
     def value(self, fn: Values, fp: Values, *, pos: float) -> Values:
         """Compute the index, see `Metric.value`."""
         fn, fp = np.asarray(fn, dtype=float), np.asarray(fp, dtype=float)
-        found = np.maximum(pos - fn, 0.0)
-        defined = found + fp > _ROUNDING
-        result = np.where(defined, found, 0.0) / np.where(defined, np.sqrt(pos) * np.sqrt(found + fp), 1.0)
+        hits = np.maximum(pos - fn, 0.0)
+        defined = hits + fp > _ROUNDING
+        result = np.where(defined, hits, 0.0) / np.where(defined, np.sqrt(pos) * np.sqrt(hits + fp), 1.0)
         return float_or_array(result)
 
     def cost_weights(self, t: float, *, pos: float) -> tuple[float, float]:

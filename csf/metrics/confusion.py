@@ -529,8 +529,8 @@ class CostMatrix(MetricOfSums):
         """Order the costs as the classes, see `ConfusionMetric.for_classes`; refuse other names with a ValueError."""
         if self.names is None:
             return self
-        at = _places(self.names, classes.tolist())
-        return CostMatrix(np.asarray(self.costs)[np.ix_(at, at)])
+        order = _places(self.names, classes.tolist())
+        return CostMatrix(np.asarray(self.costs)[np.ix_(order, order)])
 
     def cell_weights(self, n_classes: int) -> Array:
         """Return the costs."""
@@ -738,8 +738,8 @@ def _spread(shares):
 def _distances(n_classes, power):
     """Raise the distances of codes to a power; with power 0 each error counts 1."""
     codes = np.arange(n_classes)
-    apart = np.abs(codes[:, np.newaxis] - codes).astype(np.float64)
-    return (apart > 0.0).astype(np.float64) if power == 0 else apart**power
+    distance = np.abs(codes[:, np.newaxis] - codes).astype(np.float64)
+    return (distance > 0.0).astype(np.float64) if power == 0 else distance**power
 
 
 def _differences(value, confusion):
@@ -751,10 +751,12 @@ def _differences(value, confusion):
         if step > 0.0:
             # Shares never fall below 0, where a root or a logarithm has no value.
             back = np.minimum(step, confusion[row])
-            moved = np.repeat(confusion[np.newaxis], 2 * n_classes, axis=0).reshape(2, n_classes, n_classes, n_classes)
-            for matrices, by in zip(moved, (np.full(n_classes, step), -back)):
+            shifted = np.repeat(confusion[np.newaxis], 2 * n_classes, axis=0).reshape(
+                2, n_classes, n_classes, n_classes
+            )
+            for matrices, by in zip(shifted, (np.full(n_classes, step), -back)):
                 matrices[codes, row, codes] += by
                 matrices[:, row, largest] -= by
-            ahead, behind = np.asarray(value(moved))
+            ahead, behind = np.asarray(value(shifted))
             gradient[row] = (ahead - behind) / (step + back)
     return gradient

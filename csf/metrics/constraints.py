@@ -246,8 +246,13 @@ class Constraint:
 
     @property
     def rate(self) -> LinearFractional:
-        """The quantity, as one of error profiles of two classes."""
+        """The quantity, as one of error profiles of two classes; on all rows."""
         self.require_all_rows()
+        return self.ratio
+
+    @property
+    def ratio(self) -> LinearFractional:
+        """The quantity, as one of error profiles of two classes; of each segment where it is by segments."""
         if (rate := self.quantity.as_ratio) is None:
             raise ValueError(
                 f"constraint {self}: a cost matrix is one of several classes; of two give MeanCost(fn=..., fp=...)"
@@ -272,6 +277,11 @@ class Constraint:
         sign = 1.0 if self.side == ">=" else -1.0
         a_fn, a_fp = LinearFractional.cost_weights(self.rate, self.level, pos=pos)
         return (sign * a_fn, sign * a_fp), -sign * self.rate.offset(self.level, pos=pos) + _ROUNDING
+
+
+def all_of(parts: Sequence[Constraint]) -> Constraint:
+    """Join requirements into one constraint: the first one, and the others besides."""
+    return replace(parts[0], others=tuple(parts[1:]))
 
 
 def get_constraint(constraint: str | tuple[str, str, float] | Constraint | None) -> Constraint | None:
@@ -312,24 +322,19 @@ def get_constraint(constraint: str | tuple[str, str, float] | Constraint | None)
     return all_of([_one_constraint(text, match) for match in read_demands(text)])
 
 
-def all_of(parts: Sequence[Constraint]) -> Constraint:
-    """Join requirements to the constraint that asks for all of them."""
-    return replace(parts[0], others=tuple(parts[1:]))
-
-
 def read_demands(text: str) -> list[re.Match[str]]:
     """Split a text into its demands, whose groups are ``rate``, ``side``, ``level`` and those of classes and segments.
 
     Raise a ValueError where it cannot be read.
     """
-    demands, at = [], 0
-    while at < len(text) or not demands:
-        match = _DEMAND.match(text, at)
+    demands, position = [], 0
+    while position < len(text) or not demands:
+        match = _DEMAND.match(text, position)
         # Nothing follows a comma at the end.
         if match is None or (match["end"] and match.end() == len(text)):
-            raise _unreadable(text, text[at:])
+            raise _unreadable(text, text[position:])
         demands.append(match)
-        at = match.end()
+        position = match.end()
     return demands
 
 

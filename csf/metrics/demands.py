@@ -12,7 +12,7 @@ from csf._common.typing import Array, BoolArray, IntArray, Label, Values
 from csf.metrics.base import CELLS, float_or_array
 from csf.metrics.binary import OfNegatives
 from csf.metrics.confusion import ConfusionMetric, cost_matrix_of
-from csf.metrics.constraints import Constraint
+from csf.metrics.constraints import Constraint, all_of
 from csf.metrics.named import RATIOS
 
 # Of a class against the rest: true positives, false negatives, false positives and true negatives, as in `CELLS`.
@@ -187,10 +187,9 @@ def on_positive(constraint: Constraint, names: list[Label], positive: Label) -> 
     """Convert a constraint on either of two classes to one on the positive class."""
 
     def converted(part: Constraint) -> Constraint:
-        place = part.place_in(names)
-        if place is None or names[place] == positive:
-            return replace(part, of=None)
-        return replace(part, quantity=OfNegatives(replace(part, by=None, compare="each").rate), of=None)
+        place, quantity = part.place_in(names), part.quantity
+        if place is not None and names[place] != positive:
+            quantity = OfNegatives(part.ratio)
+        return replace(part, quantity=quantity, of=None)
 
-    first, *others = map(converted, constraint.parts)
-    return replace(first, others=tuple(others))
+    return all_of([converted(part) for part in constraint.parts])

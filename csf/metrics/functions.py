@@ -61,14 +61,14 @@ class LabelFunction:
     def __call__(self, confusion: Array) -> float:
         """Compute the value on one confusion matrix."""
         codes = np.arange(len(confusion))
-        truth, found = np.repeat(codes, codes.size), np.tile(codes, codes.size)
-        return self.of(truth, found, np.ravel(confusion))
+        truth, predicted = np.repeat(codes, codes.size), np.tile(codes, codes.size)
+        return self.of(truth, predicted, np.ravel(confusion))
 
-    def of(self, truth: Array, found: Array, weight: Array) -> float:
+    def of(self, truth: Array, predicted: Array, weight: Array) -> float:
         """Compute the value on weighted rows; warnings about classes that nobody predicts are suppressed."""
         with np.errstate(all="ignore"), warnings.catch_warnings():
             warnings.simplefilter("ignore", UndefinedMetricWarning)
-            return self.sign * self.function(truth, found, sample_weight=weight)
+            return self.sign * self.function(truth, predicted, sample_weight=weight)
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,7 +174,10 @@ def metric_of_function(function: Function, name: str, known: Iterable[Metric]) -
     grids = [(*_errors(pos), pos) for pos in _POSITIVES]
     values = [np.asarray(given.value(fn, fp, pos=pos)) for fn, fp, pos in grids]
     for metric in known:
-        if all(np.allclose(metric.value(*at, pos=pos), value, 0.0, _SAME) for (*at, pos), value in zip(grids, values)):
+        if all(
+            np.allclose(metric.value(*errors, pos=pos), value, 0.0, _SAME)
+            for (*errors, pos), value in zip(grids, values)
+        ):
             return metric
     inner = values[1].reshape(len(_SHARES), -1)[1:-1, 1:-1]
     if max(np.diff(inner, axis=axis).max() for axis in (0, 1)) > _SAME:
@@ -262,7 +265,7 @@ def _arguments(function: Function, name: str) -> Params:
             "for each kind of decision, weighted by how many there are. Add sample_weight=None and hand it on to what "
             "you compute, or write the metric by its confusion matrix, csf.metrics.ConfusionFunction(lambda c: ...)"
         ) from None
-    return {each.name: each.default for each in signature.parameters.values()}
+    return {parameter.name: parameter.default for parameter in signature.parameters.values()}
 
 
 def _check_counts(function: LabelFunction, name: str, n_classes: int) -> None:
@@ -271,13 +274,13 @@ def _check_counts(function: LabelFunction, name: str, n_classes: int) -> None:
     counts = (np.arange(n_classes**2) % 3 + 1).reshape(n_classes, -1) + np.diag(np.arange(n_classes) + 4)
     counts = counts.ravel()
     codes, total = np.arange(n_classes), counts.sum()
-    truth, found = np.repeat(codes, n_classes), np.tile(codes, n_classes)
+    truth, predicted = np.repeat(codes, n_classes), np.tile(codes, n_classes)
     rows = np.random.default_rng(0).permutation(np.repeat(np.arange(counts.size), counts))
     what = f"0 to {n_classes - 1}" if n_classes > 2 else "0 and 1, 1 for the positive class,"
     try:
-        by_share = np.asarray(function.of(truth, found, counts / total))
-        by_count = np.asarray(function.of(truth, found, 1.0 * counts))
-        by_row = np.asarray(function.of(truth[rows], found[rows], np.ones(total)))
+        by_share = np.asarray(function.of(truth, predicted, counts / total))
+        by_count = np.asarray(function.of(truth, predicted, 1.0 * counts))
+        by_row = np.asarray(function.of(truth[rows], predicted[rows], np.ones(total)))
     except Exception as error:
         raise ValueError(
             f"{name!r} fails where csf calls it, on the codes {what} with weights: {type(error).__name__}: {error}"

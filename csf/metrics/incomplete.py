@@ -153,9 +153,9 @@ class TrueMetric(Metric):
 
     def value(self, fn: Values, fp: Values, *, pos: float) -> Values:
         """Compute the metric of the truth from errors of the labels; see `Metric.value`."""
-        share, found = self.true_share(pos), pos - np.asarray(fn)
-        predicted = found + fp
-        hits = self.positives(found, predicted)
+        share, labelled_hits = self.true_share(pos), pos - np.asarray(fn)
+        predicted = labelled_hits + fp
+        hits = self.positives(labelled_hits, predicted)
         missed, alarms = np.clip(share - hits, 0.0, share), np.clip(predicted - hits, 0.0, 1.0 - share)
         return self.metric.value(float_or_array(missed), float_or_array(alarms), pos=share)
 

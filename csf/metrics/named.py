@@ -89,18 +89,20 @@ MEASURES = {
 }
 
 METRICS: dict[str, Callable[[], Metric]] = {
-    name: each.make_of_two for name, each in MEASURES.items() if each.make_of_two is not None and "<=" not in each.sides
+    name: measure.make_of_two
+    for name, measure in MEASURES.items()
+    if measure.make_of_two is not None and "<=" not in measure.sides
 }
 # Metrics of any number of classes. A name that is in `METRICS` too stands for either, by the number of classes.
 CONFUSION_METRICS: dict[str, Callable[[], ConfusionMetric]] = {
-    name: each.make_of_classes for name, each in MEASURES.items() if each.make_of_classes is not None
+    name: measure.make_of_classes for name, measure in MEASURES.items() if measure.make_of_classes is not None
 }
 # What can be constrained, and what of it is a ratio of sums over samples.
-RATES = {name: rate for name, each in MEASURES.items() if (rate := each.limited()) is not None}
+RATES = {name: rate for name, measure in MEASURES.items() if (rate := measure.limited()) is not None}
 RATIOS = tuple(name for name, rate in RATES.items() if rate.terms() is not None)
 
 # Another name -> the name in csf.
-SYNONYMS = {other: name for name, each in MEASURES.items() for other in each.other_names.split()}
+SYNONYMS = {other: name for name, measure in MEASURES.items() for other in measure.other_names.split()}
 # What may be meant by other spellings, and by metrics that csf has in another form: for messages, letters alone.
 MEANT = {other.replace("_", ""): name for other, name in SYNONYMS.items()}
 MEANT |= {"fbeta": "f2", "weightedkappa": "quadratic_kappa", "sumsensspec": "balanced_accuracy"}

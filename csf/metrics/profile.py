@@ -449,8 +449,8 @@ def _lower_left(points: Array) -> Array:
 
 def _is_convex(points):
     """Check that all points are vertices; not compiled, so that a hull can be loaded from a file without numba."""
-    before, at, after = points[:-2], points[1:-1], points[2:]
-    into, over = at - before, after - before
+    before, middle, after = points[:-2], points[1:-1], points[2:]
+    into, over = middle - before, after - before
     return bool((into[:, 0] * over[:, 1] > into[:, 1] * over[:, 0]).all())
 
 

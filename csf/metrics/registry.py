@@ -105,9 +105,9 @@ def get_metric(metric: MetricLike) -> Metric:
     >>> get_metric(make_scorer(fbeta_score, beta=3))
     FBeta(beta=3.0)
     """
-    found = get_quantity(metric).maximised
-    _check_direction(found)
-    return found
+    known = get_quantity(metric).maximised
+    _check_direction(known)
+    return known
 
 
 @_remembered
@@ -137,11 +137,11 @@ def get_quantity(metric: MetricLike) -> Metric:
             f"metric must be a name or a csf.metrics.Metric object, got {metric!r}; for a metric of your own, give a "
             "function f(y_true, y_pred, sample_weight=None), subclass csf.metrics.Metric or use a CustomMetric"
         )
-    if (found := measure_named(metric).of_two() or measure_named(metric).of_classes()) is None:
+    if (measure := measure_named(metric).of_two() or measure_named(metric).of_classes()) is None:
         names = ", ".join(dict.fromkeys([*METRICS, *CONFUSION_METRICS]))
         known = f"unknown metric {metric!r}; known: {names}, f<beta>_macro, f<beta>, or a Metric object"
         raise ValueError(known + _hint(metric))
-    return found.of_two
+    return measure.of_two
 
 
 def positive_class(metric: MetricLike, y: ArrayLike, pos_label: Label, *, matters: bool = False) -> Label:
@@ -171,9 +171,9 @@ def _label_of_scorer(metric: object) -> Label:
 def _treats_classes_alike(metric: MetricLike) -> bool:
     """Check whether a metric of two classes stays the same where their names are exchanged."""
     try:
-        found = get_metric(metric)
+        known = get_metric(metric)
         both = [
-            (found.value(fn, fp, pos=pos), found.value(fp, fn, pos=1.0 - pos))
+            (known.value(fn, fp, pos=pos), known.value(fp, fn, pos=1.0 - pos))
             for pos in (0.1, 0.3, 0.6)
             for fn, fp in ((0.2 * pos, 0.4 * (1.0 - pos)), (0.7 * pos, 0.1 * (1.0 - pos)))
         ]
@@ -240,20 +240,20 @@ def get_confusion_metric(metric: MetricLike) -> ConfusionMetric:
         # Parameters of two classes alone, such as prices of errors, have no place in a metric of more.
         named = measure_named(metric.name)
         name, is_known = metric.name, True
-        found = named.of_classes() if type(metric) is type(named.of_two()) else None
+        measure = named.of_classes() if type(metric) is type(named.of_two()) else None
     elif _is_function(metric):
         return _classes_of(metric)
     elif isinstance(metric, str):
         named = measure_named(metric)
-        found, name, is_known = named.of_classes(), metric, named.of_two() is not None
+        measure, name, is_known = named.of_classes(), metric, named.of_two() is not None
     else:
         raise TypeError(
             f"metric must be a name or a csf.metrics.ConfusionMetric object, got {metric!r}; for a metric of your own, "
             "give a function f(y_true, y_pred, sample_weight=None), subclass csf.metrics.ConfusionMetric or use "
             "csf.metrics.ConfusionFunction"
         )
-    if found is not None:
-        return found
+    if measure is not None:
+        return measure
     if is_known:
         macro = f"{name}_macro" if measure_named(f"{name}_macro").of_classes() else "f1_macro"
         raise ValueError(
@@ -331,9 +331,9 @@ def _hint(name: str) -> str:
 
 def _unchanged(name: str) -> str:
     """Explain that no threshold changes a metric, and what to do instead; return "" for other metrics."""
-    own = name.removeprefix("neg_")
+    plain_name = name.removeprefix("neg_")
     for kind, (what, words) in _UNCHANGED.items():
-        if any(word in own for word in words):
+        if any(word in plain_name for word in words):
             return (
                 f". {name!r} judges {what}, which no threshold changes: judge bases by it ({kind}), and search for a "
                 "metric of decisions, such as 'f1' or 'balanced_accuracy'"
@@ -540,16 +540,16 @@ class LabelMetric:
             The value. A label that no sample has, or every one, counts for F-beta, Jaccard, precision and recall, as in
             scikit-learn (0 where nothing is counted); other metrics leave it out.
         """
-        truth, found = np.asarray(y_true) > 0, np.asarray(y_pred) > 0
+        truth, predicted = np.asarray(y_true) > 0, np.asarray(y_pred) > 0
         if self.empty is not None:
-            return float(np.average(self.of_samples(truth, found), weights=sample_weight))
+            return float(np.average(self.of_samples(truth, predicted), weights=sample_weight))
         weight = np.ones(len(truth)) if sample_weight is None else sample_weight
-        tables = [[weight @ (a & b) for b in (~found, found)] for a in (~truth, truth)]
+        tables = [[weight @ (a & b) for b in (~predicted, predicted)] for a in (~truth, truth)]
         return float(self.of_tables(np.moveaxis(np.array(tables), 2, 0)))
 
-    def of_samples(self, truth: BoolArray, found: Array) -> Array:
+    def of_samples(self, truth: BoolArray, predicted: Array) -> Array:
         """Compute the F-beta of the labels of each sample; labels may be found in part."""
-        cells = truth * found, truth * (1.0 - found), (1.0 - truth) * found
+        cells = truth * predicted, truth * (1.0 - predicted), (1.0 - truth) * predicted
         hits, missed, wrong = (cell.sum(axis=1) for cell in cells)
         return _ratio_of(self.of_one.terms(), (hits, missed, wrong, 0.0), empty=self.empty or 0.0)
 
@@ -605,7 +605,9 @@ def _of_counts(metric: Metric, tp: float, fp: float, fn: float, tn: float) -> fl
 def _ratio_of(terms: Terms | None, counts: tuple[Values, ...], *, empty: float) -> Array:
     """Compute a ratio of sums from the numbers of its cells; ``empty`` where nothing is counted."""
     assert terms is not None, "it is a ratio of sums"
-    top, bottom = (sum(terms[cell][at] * np.asarray(n, dtype=float) for cell, n in zip(CELLS, counts)) for at in (0, 1))
+    top, bottom = (
+        sum(terms[cell][side] * np.asarray(n, dtype=float) for cell, n in zip(CELLS, counts)) for side in (0, 1)
+    )
     return np.divide(top, bottom, out=np.full(np.shape(bottom), empty), where=np.asarray(bottom) > 0.0)
 
 
@@ -637,13 +639,13 @@ def get_label_metric(metric: object) -> LabelMetric:
         return metric
     name, base, average = _parts(metric)
     if _is_function(metric):
-        found = _label_metric_of(metric)
-        if found is None:
+        known = _label_metric_of(metric)
+        if known is None:
             raise ValueError(
                 f"metric={metric!r} has the values of no mean over labels or samples that csf knows, and y has several "
                 f"columns; write 'f1_macro' {_OF_LABELS}, or LabelMetric(function, 'macro') for one of a single label"
             )
-        return found
+        return known
     if average not in AVERAGES:
         if isinstance(name, str) and measure_named(name).of_two() is None:
             raise ValueError(f"metric={metric!r} is unknown for several labels; write 'f1_macro' {_OF_LABELS}")

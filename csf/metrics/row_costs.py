@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from numbers import Real
-from typing import Any, Self, TypeAlias
+from typing import Self, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,7 +13,7 @@ from scipy.sparse import issparse
 
 from csf._common.messages import did_you_mean
 from csf._common.sklearn import num_samples, safe_indexing
-from csf._common.typing import Array, BoolArray, IntArray, Label, Samples, Values
+from csf._common.typing import Array, BoolArray, IntArray, Keywords, Label, Samples, Values
 from csf._common.validation import (
     check_binary_target,
     check_choice,
@@ -427,7 +427,7 @@ class RowCosts:
         return self.value(weight @ paid(*table.answers(is_pos), decided), *_totals(table, is_pos, weight), weight.sum())
 
 
-def costs_in(given: Mapping[str, Any]) -> dict[str, Any]:
+def costs_in(given: Mapping[str, object]) -> Keywords:
     """Select the costs among the arguments of `fit` or `predict` that come with rows."""
     return {name: values for name, values in given.items() if name in COSTS}
 
@@ -474,7 +474,7 @@ def _totals(table: CostTable, is_pos: BoolArray, weight: Array) -> tuple[float, 
 _COMPARED, _ROUNDING = 512, 1e-5
 
 
-def _check_alone(function: Callable[..., Any], X: Samples, costs: Array, title: str, name: str) -> None:
+def _check_alone(function: Callable[..., object], X: Samples, costs: Array, title: str, name: str) -> None:
     """Raise a ValueError where a function of X gives rows other costs if X is a part of them."""
     for first in range(min(costs.size, 3) - 1):
         rows = np.arange(first, costs.size, max(costs.size // _COMPARED, 2))
@@ -506,7 +506,7 @@ def _of_column(X: Samples, source: str | Column, title: str) -> Array:
     n_columns = X.shape[1] if len(X.shape) == 2 else 0
     if not column < n_columns:
         raise ValueError(f"{title} is no column of X, which has the places 0 to {n_columns - 1}; give one of these")
-    values: Any = safe_indexing(X, column, axis=1)
+    values: Samples = safe_indexing(X, column, axis=1)
     values = values.toarray().ravel() if issparse(values) else np.asarray(values)
     return values if share == 1.0 else share * floats(values, title)
 

@@ -315,13 +315,13 @@ def _count_class(s, is_pos, pos):
 @njit(cache=True, nogil=True, error_model="numpy")
 def _is_left_out(is_pos, pos, uniform):
     """Check whether to skip an example of the larger class, so that both classes come equally often."""
-    own = pos if is_pos else 1.0 - pos
-    return uniform * own >= 1.0 - own
+    class_share = pos if is_pos else 1.0 - pos
+    return uniform * class_share >= 1.0 - class_share
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _update_dual(s, reward, is_pos, own, rate, options):
-    """Make one step of the duals after a reward of a class with share ``own``."""
+def _update_dual(s, reward, is_pos, class_share, rate, options):
+    """Make one step of the duals after a reward of a class with share ``class_share``."""
     eps = options.eps
     if options.measure == GMEAN and eps == 0.0:
         eps = 1.0 / math.sqrt(math.sqrt(s[N_STEPS] + 1.0))
@@ -338,22 +338,22 @@ def _update_dual(s, reward, is_pos, own, rate, options):
     slope = 1.0 if options.measure == QMEAN else 0.0
     a, b = s[ALPHA] + rate * slope, s[BETA] + rate * slope
     if is_pos:
-        a -= rate * reward / own
+        a -= rate * reward / class_share
     else:
-        b -= rate * reward / own
+        b -= rate * reward / class_share
     s[ALPHA], s[BETA] = dual_projection(options.measure, a, b, eps)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _priced_step(s, wx, is_pos, pos, options):
     """Compute the length of the primal step along x, and update the duals. Both use the weights and duals before."""
-    own = pos if is_pos else 1.0 - pos
+    class_share = pos if is_pos else 1.0 - pos
     rate = min(pos, 1.0 - pos) / math.sqrt(s[N_STEPS] + 1.0)
     reward, slope = _reward(wx if is_pos else -wx, options.reward)
     price = s[ALPHA] if is_pos else -s[BETA]
     if options.measure != FIXED:
-        _update_dual(s, reward, is_pos, own, rate * options.dual_eta0, options)
-    return rate * options.eta0 * price / own * slope
+        _update_dual(s, reward, is_pos, class_share, rate * options.dual_eta0, options)
+    return rate * options.eta0 * price / class_share * slope
 
 
 @njit(cache=True, nogil=True, error_model="numpy")

@@ -180,21 +180,21 @@ def sigmoid(z) -> float:
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _settle(score, reach, target):
+def _settle(score, spread, target):
     """Find the most probable score: the root z of ``z = score + reach * (target - sigmoid(z))``."""
-    z = score + reach * (target - sigmoid(score))
+    z = score + spread * (target - sigmoid(score))
     lo, hi = min(score, z), max(score, z)
-    if reach > 4.0:
+    if spread > 4.0:
         z = 0.5 * (lo + hi)
     last = np.inf
     for _ in range(100):
         p = sigmoid(z)
-        excess = z - score - reach * (target - p)
+        excess = z - score - spread * (target - p)
         if excess > 0.0:
             hi = z
         else:
             lo = z
-        new = z - excess / (1.0 + reach * p * (1.0 - p))
+        new = z - excess / (1.0 + spread * p * (1.0 - p))
         # steps that do not become half as long may go round in circles
         if not lo <= new <= hi or abs(new - z) > 0.5 * last:
             new = 0.5 * (lo + hi)
@@ -467,20 +467,20 @@ def diagonal(data, indices, indptr, y, table, t, options, proba):
     intercept = table[table.shape[0] - 1]
     constant = intercept[UNIT] > 0.0
     for i in range(indptr.shape[0] - 1):
-        now, score, reach = float(t + i + 1), 0.0, 0.0
+        now, score, spread = float(t + i + 1), 0.0, 0.0
         if constant:
             _refresh(intercept, 0.0, now, (INTERCEPT, window))
-            score, reach = intercept[MEAN], intercept[VARIANCE]
+            score, spread = intercept[MEAN], intercept[VARIANCE]
         for e in range(indptr[i], indptr[i + 1]):
             weight, value = table[np.uint64(indices[e])], np.float64(data[e])
             if abs(value) > _LEAST_VALUE:
                 _refresh(weight, abs(value), now, options)
                 x = value / weight[UNIT]
                 score += x * weight[MEAN]
-                reach += x * x * weight[VARIANCE]
+                spread += x * x * weight[VARIANCE]
         proba[i] = sigmoid(score)
         cost, target = (cost_pos, 1.0) if y[i] > 0.0 else (cost_neg, 0.0)
-        p = sigmoid(_settle(score + offset, cost * reach, target))
+        p = sigmoid(_settle(score + offset, cost * spread, target))
         step, curvature = cost * (target - p), cost * p * (1.0 - p)
         for e in range(indptr[i], indptr[i + 1]):
             weight, value = table[np.uint64(indices[e])], np.float64(data[e])

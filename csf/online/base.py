@@ -9,7 +9,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import field
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -20,7 +20,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from csf._common.compiled import njit, parts, row_at
 from csf._common.dtypes import is_whole
 from csf._common.sklearn import check_options, option, with_parameters
-from csf._common.typing import Array, Estimator, FloatArray, IntArray, Label, Params, RandomState_, Samples
+from csf._common.typing import Array, Estimator, FloatArray, IntArray, Label, Params, RandomState_, Samples, Targets
 from csf._common.validation import (
     check_binary_target,
     check_bool,
@@ -37,6 +37,9 @@ from csf.metrics.profile import ErrorProfile
 if TYPE_CHECKING:
     from csf.metrics.base import Metric
 
+# What a step returns: the scores or probabilities of its rows before it; nothing for most learners.
+StepResult: TypeAlias = Any
+
 # ---------------------------------------------------------------- rows of a chunk
 
 
@@ -46,7 +49,7 @@ _LONGEST = 2.0**1000
 _SMALL = 2.0**-520
 
 
-def are_ready(X: Samples, y: Any, n_features: int) -> bool:
+def are_ready(X: Samples, y: Targets, n_features: int) -> bool:
     """Check whether the general check would return a chunk unchanged: one look at its values instead of several."""
     chunk = X
     if type(X) is np.ndarray:
@@ -315,14 +318,14 @@ class OnlineClassifier(TwoClassRule):
         """Create a fresh state."""
 
     @abstractmethod
-    def _step(self, X: Samples, y: FloatArray) -> Any:
+    def _step(self, X: Samples, y: FloatArray) -> StepResult:
         """Learn rows in order."""
 
     def _numbers(self) -> Params:
         """Return the numbers for the history."""
         return {}
 
-    def _checked(self, X: Samples, y: Any, *, reset: bool = True) -> tuple[Samples, Array]:
+    def _checked(self, X: Samples, y: Targets, *, reset: bool = True) -> tuple[Samples, Array]:
         """Check samples and labels, and return them."""
         known = None if reset or hasattr(self, "feature_names_in_") else self.n_features_in_
         if known is None or not are_ready(X, y, known):
@@ -337,7 +340,7 @@ class OnlineClassifier(TwoClassRule):
 
     def _begin(
         self,
-        labels: Any,
+        labels: Targets,
         n_features: int,
         *,
         n_expected: int | None = None,
@@ -383,7 +386,7 @@ class OnlineClassifier(TwoClassRule):
             block = slice(start, start + BLOCK) if order is None else order[start : start + BLOCK]
             self._learn(X[block], y[block])
 
-    def _learn(self, X: Samples, y: FloatArray) -> list[Any]:
+    def _learn(self, X: Samples, y: FloatArray) -> list[StepResult]:
         """Learn checked rows, and record the history where due. Return the list of the steps' results."""
         results, start, n_rows = [], 0, y.size
         while start < n_rows:
@@ -399,7 +402,7 @@ class OnlineClassifier(TwoClassRule):
         """Return the number of rows to take at a time, ``n_left`` before the history is due."""
         return n_left
 
-    def _take(self, X: Samples, y: FloatArray) -> list[Any]:
+    def _take(self, X: Samples, y: FloatArray) -> list[StepResult]:
         result = self._step(X, y)
         self.n_seen_ += y.size
         return [result]
@@ -484,12 +487,12 @@ class LinearOnlineClassifier(LinearClassifier, OnlineClassifier):
         w = self._weights()[which][: self.n_features_in_]
         return (self._orientation() * self.x_scale_ * w)[None, :]
 
-    def _begin(self, labels: Any, n_features: int, **options: Any) -> None:
+    def _begin(self, labels: Targets, n_features: int, **options: Any) -> None:
         self.x_scale_ = 1.0
         self._longest = 0.0
         super()._begin(labels, n_features, **options)
 
-    def _take(self, X: Samples, y: FloatArray) -> list[Any]:
+    def _take(self, X: Samples, y: FloatArray) -> list[StepResult]:
         """Pass on rows in pieces of one scale, or as they are to steps that need no scale."""
         if not self._scales_rows:
             return super()._take(X, y)
@@ -549,7 +552,7 @@ class StepRule(ABC):
         return
 
     @abstractmethod
-    def learn(self, learner: Estimator, X: Samples, y: FloatArray) -> Any:
+    def learn(self, learner: Estimator, X: Samples, y: FloatArray) -> StepResult:
         """Learn rows in order."""
 
     @abstractmethod
@@ -592,11 +595,11 @@ class SteppingLearner(LinearOnlineClassifier):
     def _start(self, n_features: int) -> None:
         self._rule = self._rules[self.step](self, n_features)
 
-    def _learn(self, X: Samples, y: FloatArray) -> list[Any]:
+    def _learn(self, X: Samples, y: FloatArray) -> list[StepResult]:
         self._rule.meet(self, X, y)
         return super()._learn(X, y)
 
-    def _step(self, X: Samples, y: FloatArray) -> Any:
+    def _step(self, X: Samples, y: FloatArray) -> StepResult:
         return self._rule.learn(self, X, y)
 
     def _weights(self) -> tuple[Array, Array]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from dataclasses import field
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 from scipy.special import logit
@@ -19,7 +19,7 @@ from csf.data.responses import margin, positive_score
 from csf.metrics import FBeta, Jaccard, get_metric
 from csf.online._ascent import LookBack
 from csf.online._gaussian import bins_of, posterior_at
-from csf.online.base import NUMBERS, EmittedPredictions, OnlineClassifier, check_step, value_of_counts
+from csf.online.base import NUMBERS, EmittedPredictions, OnlineClassifier, StepResult, check_step, value_of_counts
 from csf.online.logistic import OnlineLogistic
 
 if TYPE_CHECKING:
@@ -244,8 +244,8 @@ class PosteriorThreshold(EmittedPredictions, OnlineClassifier):
         return float(getattr(get_metric(self.metric), "beta", 1.0)) ** 2
 
     def _start(self, n_features: int) -> None:
-        own = OnlineLogistic(step=self.step, window=self.window)
-        self.posterior_ = own if self.posterior is None else clone(self.posterior)
+        default = OnlineLogistic(step=self.step, window=self.window)
+        self.posterior_ = default if self.posterior is None else clone(self.posterior)
         if self._learner_predicts_first():
             self.posterior_.set_params(pos_label=self.pos_label_)._adopt(self.classes_, n_features, self._rng)
         self._counts = np.zeros(4, dtype=np.int64)
@@ -256,7 +256,7 @@ class PosteriorThreshold(EmittedPredictions, OnlineClassifier):
     def _learner_predicts_first(self) -> bool:
         return hasattr(self.posterior_, "_predict_then_learn")
 
-    def _learn(self, X: Samples, y: FloatArray) -> list[Any]:
+    def _learn(self, X: Samples, y: FloatArray) -> list[StepResult]:
         """Learn checked rows; the squared beta is that of the parameters at the start of a chunk."""
         self._square = self._squared_beta()
         self._rule.meet(X, y > 0.0)

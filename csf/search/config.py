@@ -272,7 +272,7 @@ def _of_booster(base: Estimator, n_samples: int | None, *, is_wide: bool) -> lis
         if n_samples is not None and not routing_enabled():
             known = rounds_of(clone(last).set_params(**variant) if variant else last, n_samples)
         shares = [1.0] if known is None else ROUNDS
-        numbers = [{} if known is None else {known.name: max(1, round(share * known.own))} for share in shares]
+        numbers = [{} if known is None else {known.name: max(1, round(share * known.number))} for share in shares]
         settings += [{f"{prefix}{name}": value for name, value in {**variant, **rounds}.items()} for rounds in numbers]
     return [setting for place, setting in enumerate(settings) if setting not in settings[:place]]
 

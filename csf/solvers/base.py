@@ -355,8 +355,8 @@ class _LogisticLoss:
 
         For a factor s = 1 - less that is at most 1 - s times the loss, and at most :math:`(1-s)^2 e^{-z} / 2s`.
         """
-        each = np.minimum(0.5 * less**2 / (1.0 - less) * np.exp(-margins), less * np.logaddexp(0.0, -margins))
-        return weight @ each
+        losses = np.minimum(0.5 * less**2 / (1.0 - less) * np.exp(-margins), less * np.logaddexp(0.0, -margins))
+        return weight @ losses
 
 
 class _SquaredHingeLoss:
@@ -435,7 +435,14 @@ def note_changes(
 # Without branches, which no one can foresee, and without counted places to write to, loops take a sixth of the time.
 @njit(cache=True, nogil=True, fastmath=_FAST)
 def survey(
-    margins: Array, before: Array, share: Array, weight: Array, sign: Array, band: float, near: BoolArray, factor: Array
+    margins: Array,
+    before: Array,
+    share: Array,
+    weight: Array,
+    sign: Array,
+    band: float,
+    marked: BoolArray,
+    factor: Array,
 ) -> tuple[float, float, float]:
     """Mark the samples near the margin, and measure how far coefficients and dual variables are from each other.
 
@@ -452,11 +459,11 @@ def survey(
         missing = hinge - share[i] * below
         loss += weight[i] * hinge
         slack += weight[i] * missing
-        is_near = near[i] | (missing > 0.0) | (abs(below) < band + abs(margins[i] - before[i]))
-        near[i] = is_near
-        own = 1.0 if below > 0.0 else 0.0
-        share[i] = share[i] if is_near else own
-        taken = 0.0 if is_near else own * weight[i]
+        is_near = marked[i] | (missing > 0.0) | (abs(below) < band + abs(margins[i] - before[i]))
+        marked[i] = is_near
+        full_share = 1.0 if below > 0.0 else 0.0
+        share[i] = share[i] if is_near else full_share
+        taken = 0.0 if is_near else full_share * weight[i]
         factor[i] = taken * sign[i]
         lost += taken
     return loss, slack, lost

@@ -75,7 +75,7 @@ class BoxProgram:
         """
         order, enough = self._order(dual, margins)
         rows, problem = self.rows, (self.sign, self.ridge, self.upper, self.squares)
-        used = descend(rows.parts, rows.constant, rows.at, problem, dual, w, order, enough, passes, seed)
+        used = descend(rows.parts, rows.constant, rows.places, problem, dual, w, order, enough, passes, seed)
         # Passes that end by themselves are all that easy problems need.
         if used == passes:
             self.improve_free(dual, w, wanted=wanted)
@@ -111,10 +111,10 @@ class BoxProgram:
         # The step ignores the box and may go up once it is clipped. A shorter one goes down eventually; if ten halvings
         # do not find it, the next passes will.
         for length in 0.5 ** np.arange(_HALVINGS):
-            moved = np.clip(dual[free] + length * step, 0.0, self.upper[free])
-            change = moved - dual[free]
+            moved_dual = np.clip(dual[free] + length * step, 0.0, self.upper[free])
+            change = moved_dual - dual[free]
             if slope @ change + 0.5 * change @ product(change) < 0.0:
-                dual[free] = moved
+                dual[free] = moved_dual
                 return
 
 
@@ -232,13 +232,13 @@ class _Search:
         self.margins = self._before = sign * rows.scores(self.w)
         self.objective, self.slack = np.inf, np.inf
         self.steps = self.rounds = 0
-        self._near, self._is_begun, self._are_few = np.zeros(rows.n_rows, dtype=bool), False, False
+        self._is_close, self._is_begun, self._are_few = np.zeros(rows.n_rows, dtype=bool), False, False
         self._factor = np.empty(rows.n_rows)
 
     def look(self) -> None:
         """Compute objective and near samples from all samples, and the loss that the dual variables do not cover."""
         of_samples = self.margins, self._before, self.share, self.weight, self.sign
-        loss, self.slack, self._lost = survey(*of_samples, _BAND / self.penalty, self._near, self._factor)
+        loss, self.slack, self._lost = survey(*of_samples, _BAND / self.penalty, self._is_close, self._factor)
         self._last_objective, self.objective = self.objective, 0.5 * float(self.w @ self.w) + loss
 
     def is_worse(self) -> bool:
@@ -253,19 +253,19 @@ class _Search:
     def advance(self, tol: float, atol: float, max_iter: int) -> SampledProblem:
         """Solve the problem of the samples that are near, or approach that of all samples; see `Hinge.solve`."""
         self._last = self.w, self.margins, self.share.copy(), self.penalty
-        at = np.flatnonzero(self._near)
-        self._are_few = bool(self.weight[at].sum() <= 0.5 * self.total)
-        part = self._part(at) if self._are_few else None
+        places = np.flatnonzero(self._is_close)
+        self._are_few = bool(self.weight[places].sum() <= 0.5 * self.total)
+        part = self._part(places) if self._are_few else None
         if part is None or not (self._is_begun or part.gap <= _COARSE * part.objective):
-            self._are_few, at = False, np.arange(self.rows.n_rows)
+            self._are_few, places = False, np.arange(self.rows.n_rows)
             self._factor[:], self._lost = 0.0, 0.0
-            part = self._part(at)
+            part = self._part(places)
         if self._are_few:
             part.solve(_INNER * tol, _INNER * atol, max_iter - self.rounds)
         else:
             part.solve(tol if self._is_begun else max(tol, _COARSE), atol, max_iter - self.rounds)
-            self._near[:] = False
-        self.w, self.penalty, self.share[at] = part.w, part.penalty, part.clipped
+            self._is_close[:] = False
+        self.w, self.penalty, self.share[places] = part.w, part.penalty, part.clipped
         self.steps, self.rounds = self.steps + part.steps, self.rounds + part.rounds
         # Samples are near if one more step as large as the last one may take them across the margin.
         margins = self.sign * self.rows.scores(self.w)
@@ -273,11 +273,13 @@ class _Search:
         self._is_begun = True
         return part
 
-    def _part(self, at: IntArray) -> SampledProblem:
+    def _part(self, places: IntArray) -> SampledProblem:
         """Build the problem of some samples, the others being fixed."""
         rest = self.rows.combine(self._factor), self._lost
-        start = self.w, self.margins[at], self.share[at], self.penalty
-        return SampledProblem(self.rows.take(self.rows.at[at]), self.sign[at], self.weight[at], rest, start, self.total)
+        start = self.w, self.margins[places], self.share[places], self.penalty
+        return SampledProblem(
+            self.rows.take(self.rows.places[places]), self.sign[places], self.weight[places], rest, start, self.total
+        )
 
 
 FIRST_PENALTY, GROWTH, _LAST_PENALTY = 0.1, 4.0, 1e9
@@ -329,10 +331,10 @@ class SampledProblem:
         """Compute the objective and the gap: the next multipliers, as dual variables, would be feasible."""
         parts = self.margins, self._share, self.weight, self.sign, self.penalty, self.clipped, self._factor
         loss, slack = multiplier_terms(*parts)
-        own = self.w - self.pull
-        self._slope = own - self.rows.combine(self._factor)
+        gradient = self.w - self.pull
+        self._slope = gradient - self.rows.combine(self._factor)
         self.slope_gap = 0.5 * float(self._slope @ self._slope)
-        self.objective = 0.5 * float((own - self.pull) @ self.w) + loss + self.constant
+        self.objective = 0.5 * float((gradient - self.pull) @ self.w) + loss + self.constant
         self.gap = self.slope_gap + slack
         check_finite(self.gap)
 
@@ -559,7 +561,10 @@ class SquaredHinge(Solver[Solution]):
 
     def _inexact_step(self, slope: Array, margins: Array, weight: Array, active: IntArray) -> Array:
         """Compute about minus the inverse Hessian, summed over samples with a loss, times the slope."""
-        part, curvature = self.rows.take(self.rows.at[active]), SQUARED_HINGE.curvature(margins[active], weight[active])
+        part, curvature = (
+            self.rows.take(self.rows.places[active]),
+            SQUARED_HINGE.curvature(margins[active], weight[active]),
+        )
         diagonal = 1.0 + part.combine(curvature, squares=True)
         return conjugate_gradients(
             lambda v: v + part.image(curvature, v), -slope, diagonal=diagonal, left=_FORCING**2, max_iter=_MOST_PRODUCTS

@@ -130,7 +130,7 @@ class Logistic(Solver[Solution]):
         if self._free:
             self.ridge[-1] = 0.0
         self._curvatures = Curvatures(rows, sign, self.ridge, shares)
-        self._parts = [(part, rows.take(rows.at[part])) for part in rows.blocks(_CHUNK)]
+        self._parts = [(part, rows.take(rows.places[part])) for part in rows.blocks(_CHUNK)]
 
     @cached_property
     def _few(self) -> tuple[IntArray, Array, Logistic] | None:
@@ -139,7 +139,7 @@ class Logistic(Solver[Solution]):
         if self.rows.n_coefficients > DIRECT or curvatures.share > _FEW_OF_MANY:
             return None
         places, factor = (np.concatenate(parts) for parts in zip(*curvatures._taken))
-        part = self.rows.take(self.rows.at[places])
+        part = self.rows.take(self.rows.places[places])
         return places, factor, Logistic(part, self.sign[places], penalise_constant=not self._free)
 
     def _guesses(self, weight: Array, tol: float) -> list[Solution]:
@@ -174,20 +174,20 @@ class Logistic(Solver[Solution]):
             elif inverse is None:
                 inverse = self._conjugate(LOGISTIC.curvature(point.margins, weight), count)
             # A step with old second derivatives that goes too far says that they are too old.
-            found = self._search(point, -inverse(point.slope), weight, shortest=1e-10 if fresh else 1.0)
-            if found is None and not fresh:
+            better = self._search(point, -inverse(point.slope), weight, shortest=1e-10 if fresh else 1.0)
+            if better is None and not fresh:
                 inverse = None
                 continue
-            if found is None:
+            if better is None:
                 gap = self._gap(point, weight, goal)
                 # A poor start may lead to where all curvatures vanish, and no step helps. From zero none can.
                 if starts and gap > goal:
                     return self._solve(weight, tol, atol, (), max_iter, guess=False)
                 break
-            left = found.least_gap + found.less * found.objective
-            if not direct or self._is_stale(found.square / point.square, goal / max(left, goal)):
+            left = better.least_gap + better.less * better.objective
+            if not direct or self._is_stale(better.square / point.square, goal / max(left, goal)):
                 inverse = None
-            point, count = found, count + 1
+            point, count = better, count + 1
         gap = max(gap, NOISE * point.objective)
         return Solution(
             point.w,
@@ -202,24 +202,26 @@ class Logistic(Solver[Solution]):
 
     def _start(self, totals: Array, starts: Sequence[Solution]) -> tuple[Array, Array | None]:
         """Estimate the solution, and choose the place of the second derivatives that serve there."""
-        near = starts[0]
-        known = [each for each in starts if each.totals is not None and (each.totals * totals).all()]
-        if near.totals is None or not known or known[0] is not near:
-            return near.w, near.anchor
-        weights: Any = [each.totals for each in known]
+        first = starts[0]
+        known = [start for start in starts if start.totals is not None and (start.totals * totals).all()]
+        if first.totals is None or not known or known[0] is not first:
+            return first.w, first.anchor
+        weights: Any = [start.totals for start in known]
         places, place = np.log(weights), np.log(totals)
         # If a logistic model holds, other costs move the constant by the logarithm of their ratio, and nothing else.
         # What else moves does so smoothly.
-        shift = np.zeros_like(near.w)
+        shift = np.zeros_like(first.w)
         if self._free:
             shift[-1] = 1.0 / self.rows.constant
         line = next((other - places[0] for other in places[1:] if not np.allclose(other, places[0])), None)
-        guess = near.w - (places[0] @ _RATIO) * shift
+        guess = first.w - (places[0] @ _RATIO) * shift
         if line is not None:
             along = (places - places[0]) @ line / (line @ line)
             factors = _interpolation(along, places - places[0] - np.outer(along, line), line, place - places[0])
-            guess = sum(f * (each.w - (at @ _RATIO) * shift) for f, each, at in zip(factors, known, places) if f)
-        return guess + (place @ _RATIO) * shift, near.anchor
+            guess = sum(
+                f * (start.w - (place @ _RATIO) * shift) for f, start, place in zip(factors, known, places) if f
+            )
+        return guess + (place @ _RATIO) * shift, first.anchor
 
     def _look(self, w: Array, weight: Array) -> _Point:
         """Compute the objective, slope and gap of coefficients."""
@@ -258,11 +260,11 @@ class Logistic(Solver[Solution]):
         """Search along a step for a better point; return ``None`` where rounding hides descent."""
         descent, length = point.slope @ step, 1.0
         while length >= shortest and -length * descent > NOISE * point.objective:
-            found = self._look(point.w + length * step, weight)
-            value = found.objective
+            trial = self._look(point.w + length * step, weight)
+            value = trial.objective
             if value <= point.objective + 1e-4 * length * descent and value < point.objective:
-                return found
-            whole, along = length == 1.0, found.margins - point.margins
+                return trial
+            whole, along = length == 1.0, trial.margins - point.margins
             length = self._shorter(point, step, along, weight) if whole else 0.5 * length
         return None
 
@@ -293,7 +295,7 @@ class Logistic(Solver[Solution]):
         rows, ridge = self.rows, self.ridge
         count = max(_FEWEST, rows.n_rows / _THINNED) * 2.0 ** (n_steps // _PATIENCE)
         taken, factor = thinned(curvature * rows.squared_norms(), count)
-        rows, curvature = rows.take(rows.at[taken]), factor * curvature[taken]
+        rows, curvature = rows.take(rows.places[taken]), factor * curvature[taken]
         diagonal = ridge + rows.combine(curvature, squares=True)
         diagonal[diagonal == 0.0] = 1.0
 
@@ -311,21 +313,21 @@ def _interpolation(along: Array, beside: Array, line: Array, away: Array) -> Arr
 
     Uses a parabola through three places that are apart and enclose the new one, else the line through two.
     """
-    x, reach = away @ line / (line @ line), np.linalg.norm(line)
+    x, distance = away @ line / (line @ line), np.linalg.norm(line)
     chosen = [0]
     for k in range(1, along.size):
-        apart = all(abs(along[k] - along[other]) > 0.2 for other in chosen)
-        if apart and np.linalg.norm(beside[k]) < 0.1 * reach and len(chosen) < 3:
+        is_distinct = all(abs(along[k] - along[other]) > 0.2 for other in chosen)
+        if is_distinct and np.linalg.norm(beside[k]) < 0.1 * distance and len(chosen) < 3:
             chosen.append(k)
-    at = along[chosen]
-    if len(chosen) == 3 and not at.min() - 0.3 <= x <= at.max() + 0.3:
-        chosen, at = chosen[:2], at[:2]
+    places = along[chosen]
+    if len(chosen) == 3 and not places.min() - 0.3 <= x <= places.max() + 0.3:
+        chosen, places = chosen[:2], places[:2]
     if len(chosen) == 2:
-        x = np.clip(x, at.min() - 1.0, at.max() + 1.0)
+        x = np.clip(x, places.min() - 1.0, places.max() + 1.0)
     factors = np.zeros(along.size)
-    for k, own in zip(chosen, at):
-        others = at[at != own]
-        factors[k] = np.prod((x - others) / (own - others))
+    for k, place in zip(chosen, places):
+        others = places[places != place]
+        factors[k] = np.prod((x - others) / (place - others))
     return factors
 
 
@@ -363,7 +365,7 @@ class Curvatures:
         if places.size <= _WORTH * count:
             return places, np.ones(places.size)
         shares = np.ones(places.size) if self._shares is None else self._shares[places]
-        taken, factor = thinned(self._rows.take(self._rows.at[places]).leverages(shares), count)
+        taken, factor = thinned(self._rows.take(self._rows.places[places]).leverages(shares), count)
         return places[taken], factor
 
     @property
@@ -418,7 +420,7 @@ class Curvatures:
         matrices = np.zeros((2, size, size))
         for matrix, (places, factor) in zip(matrices, self._taken):
             if margins is None:
-                z = self._sign[places] * rows.take(rows.at[places]).scores(anchor)
+                z = self._sign[places] * rows.take(rows.places[places]).scores(anchor)
             else:
                 z = margins[places]
             shares = None if self._shares is None else self._shares[places]
@@ -526,12 +528,12 @@ class Multinomial:
         while np.abs(point.slope).max() > goal and count < max_iter:
             inverse = self._inverse(point.w, weight) if inverse is None else inverse
             step, n_products = self._step(point, weight, inverse, goal)
-            found = self._search(point, step, weight)
-            if found is None:
+            better = self._search(point, step, weight)
+            if better is None:
                 break
             # A guess that was taken elsewhere serves as long as few products do with it.
             inverse = None if n_products > _MANY else inverse
-            point, count = found, count + 1
+            point, count = better, count + 1
         w = point.w.copy()
         # Constants that all classes share change nothing: they are fixed by their sum 0, as scikit-learn's are.
         if self.rows.constant:
@@ -542,13 +544,13 @@ class Multinomial:
         """Compute the objective and slope of coefficients."""
         constant, slope, loss = self.rows.constant, self._ridge * w, 0.0
         for inside, part in _chunks(self.rows):
-            scores, places, each = _scores(part, w, constant), self.places[inside], weight[inside]
-            own = places, np.arange(places.size)
-            of_own = scores[own]
+            scores, places, row_weight = _scores(part, w, constant), self.places[inside], weight[inside]
+            cells = places, np.arange(places.size)
+            of_own = scores[cells]
             top, sums = _exponentiate(scores)
-            loss += each @ (np.log(sums) + top - of_own)
-            scores *= each / sums
-            scores[own] -= each
+            loss += row_weight @ (np.log(sums) + top - of_own)
+            scores *= row_weight / sums
+            scores[cells] -= row_weight
             _add_rows(part, scores, constant, slope)
         objective = 0.5 * np.vdot(w, self._ridge * w) + loss
         check_finite(objective + np.vdot(slope, slope))
@@ -583,24 +585,24 @@ class Multinomial:
         """Multiply coefficients by the second derivatives, where classes have the probabilities ``shares``."""
         constant, out = self.rows.constant, self._ridge * v
         for inside, part in _chunks(self.rows):
-            moved, of_part = _scores(part, v, constant), shares[:, inside]
-            moved -= np.einsum("ki,ki->i", of_part, moved)
-            moved *= of_part
-            moved *= weight[inside]
-            _add_rows(part, moved, constant, out)
+            change, of_part = _scores(part, v, constant), shares[:, inside]
+            change -= np.einsum("ki,ki->i", of_part, change)
+            change *= of_part
+            change *= weight[inside]
+            _add_rows(part, change, constant, out)
         return out
 
     def _search(self, point: _PointOfClasses, step: FloatArray, weight: Array) -> _PointOfClasses | None:
         """Search along a step for a better point; return ``None`` where rounding hides descent."""
         descent, length, noise = np.vdot(point.slope, step), 1.0, NOISE * point.objective
         while length >= 1e-10 and -length * descent > noise * _HIDDEN:
-            found = self._look(point.w + length * step, weight)
-            gain = point.objective - found.objective
+            trial = self._look(point.w + length * step, weight)
+            gain = point.objective - trial.objective
             if gain > 0.0 and gain >= -1e-4 * length * descent:
-                return found
+                return trial
             # Rounding hides gains long before it hides slopes.
-            if gain >= -noise and abs(np.vdot(found.slope, step)) <= -0.5 * descent:
-                return found
+            if gain >= -noise and abs(np.vdot(trial.slope, step)) <= -0.5 * descent:
+                return trial
             length *= 0.5
         return None
 
@@ -612,11 +614,11 @@ class Multinomial:
         # Means of the probabilities' and of the features' parts: their product is right where these are independent.
         of_classes = np.zeros((n_classes, n_classes))
         of_features = np.zeros((size, size) if size <= DIRECT else size)
-        for inside, part in _chunks(self.rows.take(self.rows.at[places])):
-            shares, each = _shares(part, w, self.rows.constant), every * weight[places[inside]]
-            of_classes += np.diag(shares @ each) - (shares * each) @ shares.T
-            each *= 1.0 - np.einsum("ki,ki->i", shares, shares)
-            _add_squares(part, each, self.rows.constant, of_features)
+        for inside, part in _chunks(self.rows.take(self.rows.places[places])):
+            shares, row_weight = _shares(part, w, self.rows.constant), every * weight[places[inside]]
+            of_classes += np.diag(shares @ row_weight) - (shares * row_weight) @ shares.T
+            row_weight *= 1.0 - np.einsum("ki,ki->i", shares, shares)
+            _add_squares(part, row_weight, self.rows.constant, of_features)
         factors, turn = np.linalg.eigh(of_classes / max(np.trace(of_classes), np.finfo(float).tiny))
         # What all classes share has no curvature: of rounding nothing may become a step.
         apply = [self._inverse_of(factor * of_features) for factor in np.maximum(factors, _LEAST)]
@@ -650,12 +652,12 @@ def shares_of(rows: Rows, w: FloatArray) -> FloatArray:
     return out
 
 
-def _chunks(rows: Rows) -> Iterator[tuple[slice, Any]]:
+def _chunks(rows: Rows) -> Iterator[tuple[slice, Samples]]:
     """Yield chunks of rows: their indices, and their features in float64."""
     size = _SPARSE_ROWS if rows.is_sparse else _ROWS
     for start in range(0, rows.n_rows, size):
         inside = slice(start, start + size)
-        yield inside, rows.X[rows.at[inside]].astype(np.float64, copy=False)
+        yield inside, rows.X[rows.places[inside]].astype(np.float64, copy=False)
 
 
 def _scores(part: Samples, w: FloatArray, constant: float) -> FloatArray:

@@ -388,7 +388,7 @@ class Rows:
     array([4., 4., 0.])
     """
 
-    def __init__(self, X: Samples, at: IntArray | None = None, *, constant: float = 1.0) -> None:
+    def __init__(self, X: Samples, rows: IntArray | None = None, *, constant: float = 1.0) -> None:
         self.constant = float(constant)
         # Stored zeros would count in what a look at the rows costs, and so change when solvers stop.
         self.X: Samples = canonical_csr(X)
@@ -397,9 +397,9 @@ class Rows:
         self.parts = parts(self.X)
         # Squared lengths of all rows, once they are asked for, for all views.
         self._norms: list[Array] = []
-        self.at = small_indices(np.arange(X.shape[0]) if at is None else np.asarray(at), X.shape[0])
+        self.places = small_indices(np.arange(X.shape[0]) if rows is None else np.asarray(rows), X.shape[0])
 
-    def take(self, at: IntArray) -> Rows:
+    def take(self, rows: IntArray) -> Rows:
         """Select other rows of the same matrix.
 
         Parameters
@@ -414,7 +414,7 @@ class Rows:
         """
         view = copy(self)
         vars(view).pop("_few", None)
-        view.at = small_indices(np.asarray(at), self.X.shape[0])
+        view.places = small_indices(np.asarray(rows), self.X.shape[0])
         return view
 
     @property
@@ -427,18 +427,18 @@ class Rows:
         """Rows with the constant feature, where these are dense and few; ``None`` elsewhere."""
         if self.is_sparse or self.n_rows * self.n_coefficients > _FEW:
             return None
-        return self._extended(self.at)
+        return self._extended(self.places)
 
-    def _extended(self, at: IntArray) -> FloatArray:
+    def _extended(self, rows: IntArray) -> FloatArray:
         """Copy dense rows of the matrix, with the constant feature."""
-        part = np.full((at.shape[0], self.n_coefficients), self.constant)
-        part[:, :-1] = self.X[at]
+        part = np.full((rows.shape[0], self.n_coefficients), self.constant)
+        part[:, :-1] = self.X[rows]
         return part
 
     @property
     def n_rows(self) -> int:
         """Number of rows."""
-        return self.at.shape[0]
+        return self.places.shape[0]
 
     @property
     def n_coefficients(self) -> int:
@@ -469,7 +469,7 @@ class Rows:
         out = np.empty(self.n_rows)
 
         def score(part: slice) -> None:
-            scores(self.parts, self.constant, self.at[part], w, out[part])
+            scores(self.parts, self.constant, self.places[part], w, out[part])
 
         side_by_side(score, self.blocks())
         return out
@@ -512,7 +512,7 @@ class Rows:
         if self._few is not None:
             return (factor * (self._few @ v)) @ self._few
         out = np.zeros(self.n_coefficients)
-        add_images(self.parts, self.constant, self.at, factor, v, out)
+        add_images(self.parts, self.constant, self.places, factor, v, out)
         return out
 
     def combine_by_sign(self, factor: Array) -> Array:
@@ -540,7 +540,7 @@ class Rows:
 
         def of_block(part: slice) -> Array:
             out = np.zeros(shape)
-            kernel(self.parts, self.constant, self.at[part], factor[part], out)
+            kernel(self.parts, self.constant, self.places[part], factor[part], out)
             return out
 
         first, *others = side_by_side(of_block, self.blocks())
@@ -577,7 +577,7 @@ class Rows:
         """
         if not self._norms:
             self._norms.append(self.take(np.arange(self.X.shape[0]))._squares(np.ones(self.n_coefficients)))
-        return self._norms[0][self.at]
+        return self._norms[0][self.places]
 
     def leverages(self, factor: Array) -> Array:
         """Sum, over the features, the share of each feature's squares that a row holds.
@@ -600,7 +600,7 @@ class Rows:
         if self._few is not None:
             return np.square(self._few) @ scale
         out = np.empty(self.n_rows)
-        norms(self.parts, self.constant, self.at, scale, out)
+        norms(self.parts, self.constant, self.places, scale, out)
         return out
 
     def add_gram(self, places: IntArray, factor: Array, out: Array) -> None:
@@ -616,7 +616,7 @@ class Rows:
             Changed in place.
         """
         # Of few rows their copies are taken, of others a view, whose rows may be few.
-        part = self.take(self.at[places]) if self._few is None else self
+        part = self.take(self.places[places]) if self._few is None else self
         few = part._few
         if few is not None:
             few = few.take(places, axis=0) if part is self else few
@@ -640,10 +640,10 @@ class Rows:
             The copy; it numbers the columns that it uses from 0.
         """
         if not self.is_sparse:
-            part = self._extended(self.at[places]) * factor[:, None]
+            part = self._extended(self.places[places]) * factor[:, None]
             return DenseBlock(np.arange(self.n_coefficients), part)
         mark = np.full(self.X.shape[1], -1, dtype=np.int32)
         columns = np.empty(self.n_coefficients, dtype=np.int64)
-        values, used, starts, count = compact(self.parts, self.at[places], factor, mark, columns)
+        values, used, starts, count = compact(self.parts, self.places[places], factor, mark, columns)
         columns[count] = self.X.shape[1]
         return CsrBlock(columns[: count + 1].copy(), (values, used, starts), self.constant * factor)

@@ -168,11 +168,11 @@ def _top(pos: float) -> float:
 
 def _order(size: int) -> list[float]:
     """Order shares from 0 to 1: both ends, then always the one farthest from those before (the higher of equals)."""
-    steps = [at / max(size - 1, 1) for at in range(size)]
+    steps = [place / max(size - 1, 1) for place in range(size)]
     order = steps[:1]
     left = steps[1:]
     while left:
-        step = max(left, key=lambda at: (round(min(abs(at - other) for other in order), 9), at))
+        step = max(left, key=lambda place: (round(min(abs(place - other) for other in order), 9), place))
         order.append(step)
         left.remove(step)
     return order
@@ -399,10 +399,12 @@ def _allowed_promise(
 ) -> Array:
     """Limit the promise by a constraint: possible profiles reach from a corner to the known ones at both ends."""
     planes = [part.half_plane(pos=pos) for part in constraint.parts]
-    excess, beyond = (np.max([at @ normal - rhs for normal, rhs in planes], axis=0) for at in (corners, touched))
+    excess, excess_touched = (
+        np.max([points @ normal - rhs for normal, rhs in planes], axis=0) for points in (corners, touched)
+    )
     violation = constraint.violation(corners[:, 0], corners[:, 1], pos=pos)
     nearby = metric.range(pos)[0] - violation
-    for end, allowed in ((touched[:-1], beyond[:-1]), (touched[1:], beyond[1:])):
+    for end, allowed in ((touched[:-1], excess_touched[:-1]), (touched[1:], excess_touched[1:])):
         crosses = (excess > 0) & (allowed <= 0)
         share = np.where(crosses, excess, 0.0) / np.where(crosses, excess - allowed, 1.0)
         fn, fp = (corners + share[:, None] * (end - corners)).T
@@ -472,13 +474,13 @@ class Cone(Strategy):
         if not is_open.any():
             return None
         if metric.has_levels:
-            at = self._highest_interval(trials, edges, metric, pos, is_open)  # pyright: ignore[reportArgumentType] (it has levels)
+            interval = self._highest_interval(trials, edges, metric, pos, is_open)  # pyright: ignore[reportArgumentType] (it has levels)
         else:
             promise = np.where(is_open, corner_promise(trials, edges, metric, pos), -np.inf)
             # Promises that differ by rounding only are equal: the G-mean turns an error of 1e-16 into one of 1e-8.
             highest = promise >= promise.max() - 1e-6 * (hi - lo)
-            at = int(np.argmax(np.where(highest, np.diff(edges), -1.0)))
-        return float(middles[at])
+            interval = int(np.argmax(np.where(highest, np.diff(edges), -1.0)))
+        return float(middles[interval])
 
     def _highest_interval(
         self, trials: Sequence[Trial], edges: Array, metric: LinearFractional, pos: float, is_open: BoolArray
@@ -517,8 +519,8 @@ def _with_pending(cones: UnreachableCone, t: float, metric: LinearFractional, po
     fn, fp = low * pos, low * (1.0 - pos)
     lowest, highest = error_span(metric, fn, fp, pos=pos)
     c = metric.coefficients(pos)
-    scale, own = 1.0 / metric.denominator(fn, fp, pos=pos), c.d_fn * fn + c.d_fp * fp
-    new = (t, value, scale * (highest[0] - own), scale * (own - lowest[0]))
+    scale, error = 1.0 / metric.denominator(fn, fp, pos=pos), c.d_fn * fn + c.d_fp * fp
+    new = (t, value, scale * (highest[0] - error), scale * (error - lowest[0]))
     return UnreachableCone(*(np.append(part, x) for part, x in zip(cones, new)))
 
 
@@ -595,10 +597,10 @@ class Support(Strategy):
         else:
             edges = np.unique(np.concatenate([[self.reach], tried, [1.0 - self.reach]]))
             promise = corner_promise(trials, lo + edges * (hi - lo), metric, pos)
-            at = int(np.argmax(promise))
-            share = float(_sigmoid(0.5 * (_logit(edges[at]) + _logit(edges[at + 1]))))
-        near = np.abs(_logit(tried) - _logit(share)) < 0.25
-        return None if near.any() else share
+            interval = int(np.argmax(promise))
+            share = float(_sigmoid(0.5 * (_logit(edges[interval]) + _logit(edges[interval + 1]))))
+        is_close = np.abs(_logit(tried) - _logit(share)) < 0.25
+        return None if is_close.any() else share
 
     def _explore(self, tried: Array) -> float | None:
         """Return the share of the range in the middle of the largest gap, the lower one of equal gaps."""
@@ -608,8 +610,8 @@ class Support(Strategy):
         gaps = np.diff(edges)
         if gaps.max() < 1e-6:
             return None
-        at = int(np.argmax(gaps > gaps.max() - 1e-9))
-        return float(_sigmoid(0.5 * (edges[at] + edges[at + 1])))
+        gap = int(np.argmax(gaps > gaps.max() - 1e-9))
+        return float(_sigmoid(0.5 * (edges[gap] + edges[gap + 1])))
 
     def _is_done(self, trials: Sequence[Trial], tried: Array, metric: Metric, pos: float) -> bool:
         complete = [trial for trial in trials if trial.attained is not None]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -23,29 +23,29 @@ if TYPE_CHECKING:
 class TrainingRows:
     """Some rows of an array or a CSR matrix."""
 
-    def __init__(self, X: Samples, parts: tuple[Array, ...], at: IntArray) -> None:
-        self.X, self.parts, self.at = X, parts, at
+    def __init__(self, X: Samples, parts: tuple[Array, ...], rows: IntArray) -> None:
+        self.X, self.parts, self.places = X, parts, rows
 
     def __len__(self) -> int:
-        return self.at.shape[0]
+        return self.places.shape[0]
 
     def take(self, places: IntArray | slice) -> TrainingRows:
         """Select some of these rows by an array of places or a slice."""
-        return TrainingRows(self.X, self.parts, self.at[places])
+        return TrainingRows(self.X, self.parts, self.places[places])
 
     def copy(self) -> TrainingRows:
         """Copy the rows to memory of their own."""
-        return rows_of(self.X[self.at])
+        return rows_of(self.X[self.places])
 
     def scores(self, w: Array, x_scale: float, constant: float) -> FloatArray:
         """Compute the products of scaled rows with ``w``; its last entry is for a positive constant feature."""
         out = np.empty(len(self))
-        _scores(self.parts, self.at, w, x_scale, constant, out)
+        _scores(self.parts, self.places, w, x_scale, constant, out)
         return out
 
     def add(self, slopes: Array, x_scale: float, constant: float, out: Array) -> float:
         """Add the sum of scaled rows, each times its slope, to ``out``. Return the gain of its squared length."""
-        return _add(self.parts, self.at, slopes, x_scale, constant, out)
+        return _add(self.parts, self.places, slopes, x_scale, constant, out)
 
 
 def rows_of(X: Samples) -> TrainingRows:
@@ -55,7 +55,7 @@ def rows_of(X: Samples) -> TrainingRows:
 
 def stack_rows(pieces: Sequence[TrainingRows]) -> TrainingRows:
     """Copy the rows of all pieces into one piece; sparse if one of them is."""
-    return rows_of(stacked([piece.X[piece.at] for piece in pieces]))
+    return rows_of(stacked([piece.X[piece.places] for piece in pieces]))
 
 
 @njit(cache=True, nogil=True)
@@ -90,19 +90,19 @@ def _score(X, i, w):
 
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
-def _scores(X, at, w, x_scale, constant, out):
+def _scores(X, rows, w, x_scale, constant, out):
     shift = w[-1] * constant if constant > 0.0 else 0.0
-    for i in range(at.shape[0]):
-        out[i] = _score(X, at[i], w) * x_scale + shift
+    for i in range(rows.shape[0]):
+        out[i] = _score(X, rows[i], w) * x_scale + shift
 
 
 @njit(cache=True, nogil=True)
-def _add(X, at, slopes, x_scale, constant, out):
+def _add(X, rows, slopes, x_scale, constant, out):
     # A sparse sum pays for the entries that it changes alone, a dense one changes them all.
     gain, bias = -np.dot(out, out) if len(X) == 1 else 0.0, 0.0
-    for i in range(at.shape[0]):
+    for i in range(rows.shape[0]):
         if slopes[i] != 0.0:
-            row, start, stop = row_and_bounds(X, at[i])
+            row, start, stop = row_and_bounds(X, rows[i])
             values, factor = row[0], slopes[i] * x_scale
             for k in range(start, stop):
                 j, change = column_of(row, k), factor * values[k]
@@ -145,10 +145,10 @@ class AveragedWeights:
         """Add the sum of scaled rows, each times its slope, to the gradient. Return its gain of squared length."""
         return rows.add(slopes, x_scale, constant, self._gradient)
 
-    def step(self, moved: Sequence[tuple[TrainingRows, Array]], eta: float, radius: float) -> None:
-        """Descend the gradient, of rows and slopes in ``moved``; shorten to the radius; add to the average."""
-        for rows, slopes in moved:
-            _move_along(rows.parts, rows.at, slopes, self._gradient, eta, self.v, self.u, self.scalars)
+    def step(self, steps: Sequence[tuple[TrainingRows, Array]], eta: float, radius: float) -> None:
+        """Descend the gradient by the rows and slopes of the ``steps``; shorten to the radius; add to the average."""
+        for rows, slopes in steps:
+            _move_along(rows.parts, rows.places, slopes, self._gradient, eta, self.v, self.u, self.scalars)
         self.n_steps += 1
         _end_step(self.v, self.u, self.scalars, radius, float(self.n_steps) ** self._power)
 
@@ -173,16 +173,16 @@ def _move(j, gradient, eta, v, u, s):
 
 
 @njit(cache=True, nogil=True)
-def _move_along(X, at, slopes, gradient, eta, v, u, s):
+def _move_along(X, rows, slopes, gradient, eta, v, u, s):
     """Move all weights, or those that sparse rows with a slope have entries for."""
     if len(X) == 1:
         for j in range(v.shape[0]):
             _move(j, gradient, eta, v, u, s)
         s[TOUCHED] += v.shape[0]
         return
-    for i in range(at.shape[0]):
+    for i in range(rows.shape[0]):
         if slopes[i] != 0.0:
-            row, start, stop = row_and_bounds(X, at[i])
+            row, start, stop = row_and_bounds(X, rows[i])
             for k in range(start, stop):
                 j = column_of(row, k)
                 if gradient[j] != 0.0:
@@ -240,7 +240,7 @@ class Reservoir:
 # ---------------------------------------------------------------- threshold after learning
 
 
-def check_tuning(loss: StructuralLoss, tune_threshold: Any) -> None:
+def check_tuning(loss: StructuralLoss, tune_threshold: object) -> None:
     """Check the parameter ``tune_threshold`` of a learner."""
     check_bool(tune_threshold, "tune_threshold")
     if tune_threshold and not loss.ranking and loss.metric is None:

@@ -16,7 +16,7 @@ from sklearn.utils.validation import validate_data
 from csf._common.compiled import njit
 from csf._common.messages import warn
 from csf._common.sklearn import check_options, option, with_parameters
-from csf._common.typing import Array, BoolArray, Label, Samples, Values
+from csf._common.typing import Array, BoolArray, Label, Samples, Targets, Values
 from csf._common.validation import check_binary_target, check_bool, check_count, check_positive, warn_of_order
 from csf.data.responses import LinearClassifier
 from csf.online.base import NUMBERS, lengths, power_of_two_above
@@ -118,38 +118,38 @@ def _move(H, linear, total, alpha, free, ridge):
 
     The ridge counts from where the variables are: it slows them down where the program is flat, and no more.
     """
-    at = np.flatnonzero(free)
-    size, last = at.shape[0] - 1, 0
+    places = np.flatnonzero(free)
+    size, last = places.shape[0] - 1, 0
     for a in range(size + 1):
-        last = a if alpha[at[a]] > alpha[at[last]] else last
+        last = a if alpha[places[a]] > alpha[places[last]] else last
     # the largest one makes up for the moves of the others, so that the sum stays
-    at[last], at[size] = at[size], at[last]
-    pivot = at[size]
-    slope, rest = linear[at] - linear[pivot], total
+    places[last], places[size] = places[size], places[last]
+    pivot = places[size]
+    slope, rest = linear[places] - linear[pivot], total
     for a in range(size + 1):
-        rest -= alpha[at[a]]
+        rest -= alpha[places[a]]
         for b in range(size + 1):
-            slope[a] -= (H[at[a], at[b]] - H[pivot, at[b]]) * alpha[at[b]]
+            slope[a] -= (H[places[a], places[b]] - H[pivot, places[b]]) * alpha[places[b]]
     H_free, factor = np.empty((size, size)), np.empty((size, size))
     for a in range(size):
         for b in range(size):
-            H_free[a, b] = (H[at[a], at[b]] - H[at[a], pivot]) - (H[pivot, at[b]] - H[pivot, pivot])
+            H_free[a, b] = (H[places[a], places[b]] - H[places[a], pivot]) - (H[pivot, places[b]] - H[pivot, pivot])
     while not _cholesky(H_free, ridge, factor):
         ridge *= 10.0
     move = np.append(_solve(factor, slope[:size]), 0.0)
     move[size] = rest - move.sum()
     step, block = 1.0, -1
     for a in range(size + 1):
-        if alpha[at[a]] + move[a] < 0.0:
-            reach = -alpha[at[a]] / move[a]
-            if reach < step:
-                step, block = reach, a
+        if alpha[places[a]] + move[a] < 0.0:
+            length = -alpha[places[a]] / move[a]
+            if length < step:
+                step, block = length, a
     for a in range(size + 1):
-        alpha[at[a]] = max(alpha[at[a]] + step * move[a], 0.0)
+        alpha[places[a]] = max(alpha[places[a]] + step * move[a], 0.0)
     if block < 0:
         return False
-    alpha[at[block]] = 0.0
-    free[at[block]] = False
+    alpha[places[block]] = 0.0
+    free[places[block]] = False
     return True
 
 
@@ -210,7 +210,7 @@ class CuttingPlaneSolver:
         self._size = 1
 
     def solve(
-        self, C: float, *, eps: float, max_iter: int, watch: Callable[[Bounds, Array, Array], Any] | None = None
+        self, C: float, *, eps: float, max_iter: int, watch: Callable[[Bounds, Array, Array], object] | None = None
     ) -> tuple[Array, Array, list[Bounds]]:
         """Solve for one ``C``."""
         tol = eps * max(1.0, C)
@@ -342,7 +342,7 @@ class BatchLearner(LinearClassifier):
     def _solve(self, problem: StructuralProblem) -> tuple[Array, Array]:
         """Compute the best and the last weights."""
 
-    def _check_data(self, X: Samples, y: Any) -> tuple[Samples, BoolArray]:
+    def _check_data(self, X: Samples, y: Targets) -> tuple[Samples, BoolArray]:
         """Check the samples and find the positives; set ``classes_`` and ``pos_label_``."""
         warn_of_order(X=X, y=y)
         X, y = validate_data(self, X, y, **NUMBERS)

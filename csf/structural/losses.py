@@ -102,16 +102,16 @@ def fbeta_tangent(
     total = b2 * share_pos * n_pos
     best, best_pos, best_neg, best_delta = -np.inf, 0, 0, 0.0
     for a in range(n_pos + 1):
-        found, base = (1.0 + b2) * share_pos * a, share_pos * a + total
+        top, base = (1.0 + b2) * share_pos * a, share_pos * a + total
         lo, hi = 0, n_neg
         while lo < hi:
             b = (lo + hi) // 2
             below = base + share_neg * b
-            if found * share_neg / (below * (below + share_neg)) + ordered_neg[n_neg - 1 - b] > 0.0:
+            if top * share_neg / (below * (below + share_neg)) + ordered_neg[n_neg - 1 - b] > 0.0:
                 lo = b + 1
             else:
                 hi = b
-        delta = 1.0 - found / (base + share_neg * lo)
+        delta = 1.0 - top / (base + share_neg * lo)
         value = delta + of_pos[a] - of_pos[n_pos] + of_neg[lo]
         if value > best:
             best, best_pos, best_neg, best_delta = value, a, lo, delta
@@ -454,8 +454,8 @@ class StructuralLoss(ABC):
         float
             In [0, 1]; larger is better.
         """
-        n, found = is_pos.shape[0], score > 0.0
-        fn, fp = np.count_nonzero(is_pos & ~found) / n, np.count_nonzero(found & ~is_pos) / n
+        n, predicted = is_pos.shape[0], score > 0.0
+        fn, fp = np.count_nonzero(is_pos & ~predicted) / n, np.count_nonzero(predicted & ~is_pos) / n
         metric = get_metric(cast("str | Metric", self.metric))
         return float(metric.value(fn, fp, pos=np.count_nonzero(is_pos) / n))
 
@@ -634,12 +634,12 @@ class FBetaLoss(Labelled):
         pos, neg = 2.0 * kappas[0] * scores.pos, 2.0 * kappas[1] * scores.neg
         # what one more negative can add to the loss of F-beta, at most: lower ones never come into the labelling
         total = pos.shape[0] * scores.share_pos
-        found = min(total, b2 * total)
-        gain = (1.0 + b2) * scores.share_neg * found / (found + b2 * total) ** 2
-        near = np.sort(neg[neg > -gain])
+        top = min(total, b2 * total)
+        gain = (1.0 + b2) * scores.share_neg * top / (top + b2 * total) ** 2
+        close = np.sort(neg[neg > -gain])
         slope = np.empty(pos.shape[0] + neg.shape[0])
         delta, linear = fbeta_tangent(
-            pos, neg, np.sort(pos), near, scores.share_pos, scores.share_neg, *kappas, b2, slope
+            pos, neg, np.sort(pos), close, scores.share_pos, scores.share_neg, *kappas, b2, slope
         )
         return Tangent(delta + linear, delta, slope)
 
@@ -804,10 +804,10 @@ class PrecisionAtK(Labelled):
         kappas = self._kappas(scores)
         top = self._top(scores)
         pos, neg = 2.0 * kappas[0] * scores.pos, 2.0 * kappas[1] * scores.neg
-        near = largest(neg, int(top / scores.share_neg + 1.0))
+        close = largest(neg, int(top / scores.share_neg + 1.0))
         slope = np.empty(pos.shape[0] + neg.shape[0])
         delta, linear = precision_tangent(
-            pos, neg, np.sort(pos), near, scores.share_pos, scores.share_neg, *kappas, top, slope
+            pos, neg, np.sort(pos), close, scores.share_pos, scores.share_neg, *kappas, top, slope
         )
         return Tangent(delta + linear, delta, slope)
 

@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from csf._common.sklearn import one_of, option, with_parameters
 from csf._common.typing import Array, BoolArray, FloatArray, IntArray, Params, Samples, Values
 from csf._common.validation import check_bool, check_count, check_positive
-from csf.online.base import LinearOnlineClassifier
+from csf.online.base import LinearOnlineClassifier, StepResult
 from csf.structural.base import (
     AveragedWeights,
     Reservoir,
@@ -176,8 +176,8 @@ class MiniBatchLearner(StructuralOnlineClassifier):
             order = np.concatenate([rest[0], order[places]])
             n_full = order.size // self._size
             for start in range(0, n_full * self._size, self._size):
-                at = order[start : start + self._size]
-                self._use_after(int(seen[start + self._size - 1]), rows.take(at), sign[at])
+                batch = order[start : start + self._size]
+                self._use_after(int(seen[start + self._size - 1]), rows.take(batch), sign[batch])
             rest = order[n_full * self._size :], seen[n_full * self._size :]
         if 2 * rest[0].size >= self._size:
             self._use_after(int(rest[1][-1]), rows.take(rest[0]), sign[rest[0]])
@@ -207,7 +207,7 @@ class MiniBatchLearner(StructuralOnlineClassifier):
         self._last_loss = math.nan
         self.n_skipped_ = 0
 
-    def _take(self, X: Samples, y: FloatArray) -> list[Any]:
+    def _take(self, X: Samples, y: FloatArray) -> list[StepResult]:
         results = super()._take(X, y)
         self._own_buffer()
         return results
@@ -234,12 +234,12 @@ class MiniBatchLearner(StructuralOnlineClassifier):
             return False
         tangent = self._loss.class_tangent(scores)
         slopes, constant, start = tangent.slope[places], self._constant(), 0
-        moved: list[tuple[TrainingRows, Array]] = []
+        steps: list[tuple[TrainingRows, Array]] = []
         for rows, sign in parts:
-            moved.append((rows, slopes[start : start + sign.size]))
-            self._squares += self._w.add(*moved[-1], self.x_scale_, constant)
+            steps.append((rows, slopes[start : start + sign.size]))
+            self._squares += self._w.add(*steps[-1], self.x_scale_, constant)
             start += sign.size
-        self._w.step(moved, self._step_size(), self.radius)
+        self._w.step(steps, self._step_size(), self.radius)
         self._last_loss = tangent.value
         if self._chooses:
             self._threshold, self._buffer = None, (parts, shares)

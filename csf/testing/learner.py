@@ -224,8 +224,8 @@ def _require_learnt(blank: Estimator, shift: float, name: str) -> None:
     learner, area, f1, spread = clone(blank), 0.0, 0.0, 0.0
     for _ in range(PASSES):
         learner.partial_fit(X[:N_ROWS], y[:N_ROWS], classes=np.array([0, 1]))
-        score, found = learner.decision_function(X[N_ROWS:]), learner.predict(X[N_ROWS:])
-        area, f1, spread = roc_auc_score(y[N_ROWS:], score), f1_score(y[N_ROWS:], found), np.ptp(score)
+        score, predicted = learner.decision_function(X[N_ROWS:]), learner.predict(X[N_ROWS:])
+        area, f1, spread = roc_auc_score(y[N_ROWS:], score), f1_score(y[N_ROWS:], predicted), np.ptp(score)
         if area >= LEAST_AUC and f1 >= LEAST_F1:
             return
     constant = ", its scores are constant" if spread == 0.0 else ""

@@ -129,10 +129,10 @@ def _serves_arrays(metric: Metric, pos: float, rng: np.random.Generator) -> None
     require(np.isfinite(values).all(), f"values must be finite, got {values[~np.isfinite(values)][:1]}")
     require(np.array_equal(values, metric.value(fn, fp, pos=pos)), "the same profiles give other values")
     for x, y, value in zip(fn.tolist(), fp.tolist(), values.tolist()):
-        alone = metric.value(x, y, pos=pos)
-        require(np.ndim(alone) == 0, f"numbers must give a number, got {alone!r}")
-        close = abs(alone - value) <= 1e-12 * max(1.0, abs(value))
-        require(close, f"the profile ({x:g}, {y:g}) is worth {alone} alone and {value} in an array")
+        single = metric.value(x, y, pos=pos)
+        require(np.ndim(single) == 0, f"numbers must give a number, got {single!r}")
+        close = abs(single - value) <= 1e-12 * max(1.0, abs(value))
+        require(close, f"the profile ({x:g}, {y:g}) is worth {single} alone and {value} in an array")
 
 
 def _falls_with_errors(metric: Metric, pos: float, rng: np.random.Generator) -> None:
@@ -140,8 +140,11 @@ def _falls_with_errors(metric: Metric, pos: float, rng: np.random.Generator) -> 
     values = np.asarray(metric.value(fn, fp, pos=pos))
     better = metric.value(fn * rng.random(fn.size), fp * rng.random(fp.size), pos=pos)
     grows = better < values - 1e-9 * np.maximum(1.0, np.abs(values))
-    at = np.argmax(grows)
-    require(not grows.any(), f"the value grows with an error: {values[at]:g} at ({fn[at]:g}, {fp[at]:g}), less below")
+    worst = np.argmax(grows)
+    require(
+        not grows.any(),
+        f"the value grows with an error: {values[worst]:g} at ({fn[worst]:g}, {fp[worst]:g}), less below",
+    )
 
 
 def _stays_in_its_range(metric: Metric, pos: float, rng: np.random.Generator) -> None:
@@ -165,7 +168,9 @@ def _denominator_is_positive(metric: LinearFractional, pos: float, rng: np.rando
     require(lowest >= -1e-12 * max(1.0, abs(c.d0)), f"the denominator falls to {lowest:g}; it must not be negative")
 
 
-def _defined(metric: LinearFractional, pos: float, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, Any]:
+def _defined(
+    metric: LinearFractional, pos: float, rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Draw profiles whose denominator is not 0. Return them with their values."""
     fn, fp = _profiles(pos, rng)
     defined = metric.denominator(fn, fp, pos=pos) > 1e-9 * abs(metric.coefficients(pos).d0)
@@ -188,18 +193,21 @@ def _costs_cut_at_the_level(metric: LinearFractional, pos: float, rng: np.random
         c_fn, c_fp = metric.cost_weights(t, pos=pos)
         excess = c_fn * fn + c_fp * fp + metric.offset(t, pos=pos)
         wrong = (np.abs(values - t) > noise) & ((excess < 0) != (values > t))
-        at = np.argmax(wrong)
-        require(not wrong.any(), f"the costs of level {t:g} misplace ({fn[at]:g}, {fp[at]:g}) of value {values[at]:g}")
+        worst = np.argmax(wrong)
+        require(
+            not wrong.any(),
+            f"the costs of level {t:g} misplace ({fn[worst]:g}, {fp[worst]:g}) of value {values[worst]:g}",
+        )
 
 
 def _differences_are_weighted_errors(metric: LinearFractional, pos: float, rng: np.random.Generator) -> None:
     fn, fp, values = _defined(metric, pos, rng)
     denominator, noise = metric.denominator(fn, fp, pos=pos), _rounding(metric, fn, fp, pos)
-    for at, (x, y, value) in enumerate(zip(fn[:16], fp[:16], values[:16])):
+    for row, (x, y, value) in enumerate(zip(fn[:16], fp[:16], values[:16])):
         c_fn, c_fp = metric.cost_weights(value, pos=pos)
         weighted = (c_fn * (fn - x) + c_fp * (fp - y)) / denominator
         # The value itself is rounded, and in units of another denominator its rounding may be larger.
-        either = noise + noise[at] * np.maximum(1.0, denominator[at] / denominator)
+        either = noise + noise[row] * np.maximum(1.0, denominator[row] / denominator)
         close = np.abs(weighted - (value - values)) <= either * np.maximum(1.0, np.abs(weighted))
         require(close.all(), "differences of values are not those of errors weighted by cost_weights")
 
@@ -325,12 +333,12 @@ LEARNERS = {"exact": _exact, "noisy": _noisy, "blind": _blind, "failing": _faili
 
 def _search(study: Study, learn: Learner, rng: np.random.Generator) -> None:
     while batch := list(iter(lambda: _ask(study, rng), None)):
-        for at in rng.permutation(len(batch)):
-            point = learn(batch[at].costs)
+        for row in rng.permutation(len(batch)):
+            point = learn(batch[row].costs)
             if point is None:
-                study.fail(batch[at], "simulated")
+                study.fail(batch[row], "simulated")
             else:
-                study.tell(batch[at], profile=ErrorProfile(float(point[0]), float(point[1]), study.pos))
+                study.tell(batch[row], profile=ErrorProfile(float(point[0]), float(point[1]), study.pos))
 
 
 def _ask(study: Study, rng: np.random.Generator) -> Trial | None:
@@ -342,7 +350,7 @@ def _ask(study: Study, rng: np.random.Generator) -> Trial | None:
     options = {"metric": study.metric, "pos": study.pos}
     first = study.strategy.propose(tuple(history), **options)
     require(study.strategy.propose(tuple(history), **options) == first, "the same trials give another proposal")
-    mixed = [history[at] for at in rng.permutation(len(history))]
+    mixed = [history[row] for row in rng.permutation(len(history))]
     given = list(mixed)
     other = study.strategy.propose(given, **options)
     require(other == first, f"the proposal depends on the order of the trials: {first} and {other}")
@@ -389,8 +397,8 @@ def _require_progress(
     where = f"{strategy.name}, {name}, after {len(values)} trials"
     require(values, f"{where}: nothing was trained")
     share = SHARE_OF_FEW if len(values) < FEW else SHARE
-    floor, found = constant + share * (best - constant), max(values)
+    floor, reached = constant + share * (best - constant), max(values)
     require(
-        found >= floor,
-        f"{where}: the best {metric.name} is {found:.3g}, where {best:.3g} is possible and {floor:.3g} is required",
+        reached >= floor,
+        f"{where}: the best {metric.name} is {reached:.3g}, where {best:.3g} is possible and {floor:.3g} is required",
     )

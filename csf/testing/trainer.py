@@ -53,7 +53,7 @@ class _Case:
 
     def costs(self, pair: Costs) -> Costs:
         """Convert costs of a check to those that trainers read: of classes that are alike a different weight each."""
-        return (pair[1], *(pair[0] * 0.4**at for at in range(int(self.y.max())))) if self.alike else pair
+        return (pair[1], *(pair[0] * 0.4**code for code in range(int(self.y.max())))) if self.alike else pair
 
     def folds(self) -> list[Fold]:
         """Make folds of copies, so that nothing that a trainer does reaches another one."""
@@ -193,8 +193,8 @@ def require_nearest(name: str, score: np.ndarray, right: np.ndarray, wrong: Mapp
     away = {text: distance for text, distance in away.items() if distance > 1e-2 * size}
     limit = NEARER * min([*away.values(), size])
     nearest = min(away, key=lambda text: _distance(score, wrong[text]), default=None)
-    near = _distance(score, wrong[nearest]) if nearest is not None else np.inf
-    like = f" is as near to that {nearest} ({near:.3g})" if near <= off / NEARER else " is neither this nor that"
+    off_by = _distance(score, wrong[nearest]) if nearest is not None else np.inf
+    like = f" is as near to that {nearest} ({off_by:.3g})" if off_by <= off / NEARER else " is neither this nor that"
     require(off <= limit, f"{name}{like}: the base's own is {off:.3g} away, more than {limit:.3g}")
 
 
@@ -251,8 +251,8 @@ def _weights_count_rows(case: _Case) -> None:
     counts = 1 + 3 * (case.X[:, 0] > 0.5)
     splits = tuple((np.repeat(train, counts[train]), test) for train, test in case.splits)
     weighted, repeated = replace(case, weight=counts.astype(float)), replace(case, splits=splits)
-    right, own = weighted.scores(weighted.generic()), repeated.scores(repeated.generic())
-    if np.abs(right - own).max() <= 0.01 * np.std(right):
+    right, repeated_scores = weighted.scores(weighted.generic()), repeated.scores(repeated.generic())
+    if np.abs(right - repeated_scores).max() <= 0.01 * np.std(right):
         answers = {"without the weights": case.scores(case.generic())}
         require_nearest("with rows repeated, the answer", repeated.scores(repeated.trainers()), right, answers)
 
@@ -286,41 +286,42 @@ def _predictions_are_the_estimators_own(case: _Case) -> None:
         for part, X in (("train", fold.X_train), ("test", fold.X_test)):
             answer = trainer.predict(training, part, tune=tune)
             if fold.n_alike is not None:
-                own = respond_classes(model, X, fold.n_alike, tune=tune)
-                wrong = _disagreements(answer, own, part)
+                expected = respond_classes(model, X, fold.n_alike, tune=tune)
+                wrong = _disagreements(answer, expected, part)
                 bad = wrong.mean() > 0.02
             else:
-                own = respond(model, X, 0, tune=tune)
-                wrong = _disagreements(answer, own, part)
-                if own.score is not None:  # at the threshold itself either answer will do
-                    wrong &= np.abs(own.score - natural_threshold(model)) > 0.02 * np.std(own.score)
+                expected = respond(model, X, 0, tune=tune)
+                wrong = _disagreements(answer, expected, part)
+                if expected.score is not None:  # at the threshold itself either answer will do
+                    wrong &= np.abs(expected.score - natural_threshold(model)) > 0.02 * np.std(expected.score)
                 bad = wrong.any()
             require(not bad, f"predict and the estimator disagree on {wrong.sum()} rows of the {part} part")
             if fold.n_alike is None:
                 _decisions_are_plain(trainer, training, part, np.asarray(model.predict(X)))
 
 
-def _disagreements(answer: Response, own: Response, part: str) -> np.ndarray:
+def _disagreements(answer: Response, expected: Response, part: str) -> np.ndarray:
     """Compare the scores of a trainer and its estimator. Return the rows that they decide differently."""
-    if own.score is not None:
+    if expected.score is not None:
         require(answer.score is not None, "predict must give scores with tune=True")
         score = np.asarray(answer.score)
         require(
-            score.shape == own.score.shape, f"scores of {part} must have shape {own.score.shape}, got {score.shape}"
+            score.shape == expected.score.shape,
+            f"scores of {part} must have shape {expected.score.shape}, got {score.shape}",
         )
-        _same(own.score, score, f"scores of the {part} part are not the estimator's", 0.02)
+        _same(expected.score, score, f"scores of the {part} part are not the estimator's", 0.02)
     decided = np.asarray(answer.decided)
-    fits = decided.dtype.kind == own.decided.dtype.kind and decided.shape == own.decided.shape
-    require(fits, f"decided of {part} must be {own.decided.dtype}, one a row; got {decided.dtype} {decided.shape}")
-    return decided != own.decided
+    fits = decided.dtype.kind == expected.decided.dtype.kind and decided.shape == expected.decided.shape
+    require(fits, f"decided of {part} must be {expected.decided.dtype}, one a row; got {decided.dtype} {decided.shape}")
+    return decided != expected.decided
 
 
 def _decisions_are_plain(trainer: Trainer, training: Training, part: str, labels: np.ndarray) -> None:
     """Require that without tuning there are no scores, and the predictions are the estimator's labels."""
     plain = trainer.predict(training, part, tune=False)
     require(plain.score is None, "predict must give scores with tune=True alone")
-    found = np.broadcast_to(np.asarray(1 if plain.found is None else plain.found), labels.shape)
-    theirs = np.where(plain.decided, found, 0) != labels
+    predicted = np.broadcast_to(np.asarray(1 if plain.found is None else plain.found), labels.shape)
+    theirs = np.where(plain.decided, predicted, 0) != labels
     require(theirs.mean() <= 0.02, f"predict and the estimator find other classes in {theirs.sum()} rows")
 
 
@@ -382,14 +383,14 @@ def _only_the_training_part_is_learnt_from(case: _Case) -> None:
     other = None if weight is None else np.where(np.isin(np.arange(N_ROWS), test), 9.0, weight)
     plain = replace(case, weight=weight, splits=((train, test),))
     changed = replace(plain, y=y, X=X, weight=other)
-    one, two = (each.scores(each.trainers(), part="train") for each in (plain, changed))
+    one, two = (variant.scores(variant.trainers(), part="train") for variant in (plain, changed))
     _same(one, two, "other labels, rows and weights of the held-out part change the model")
 
 
 def _pickles_go_on(case: _Case) -> None:
     for trainer in case.trainers():
         restored = pickle.loads(pickle.dumps(trainer))
-        one, two = (scores_of(each, _trained(case, each, COSTS), "test") for each in (trainer, restored))
+        one, two = (scores_of(other, _trained(case, other, COSTS), "test") for other in (trainer, restored))
         _same(one, two, "a pickled trainer learns something else")
 
 
@@ -454,7 +455,7 @@ def check_engine(make: Make, base: Estimator, *, tol: float = 1e-2, random_state
         counted = slice(None) if given is None else given > 0.0
         part = None if given is None else given[counted]
         alike = MemoryEngine(X, y, fold, given), MemoryEngine(X[counted], y[counted], fold[counted], part)
-        _check_totals(engine, *(each.totals() for each in alike))
+        _check_totals(engine, *(scores.totals() for scores in alike))
         trained = _trained_folds(engine, base)
         _check_counts(engine, trained, y, fold, given)
         _check_entries(engine, base, trained)
@@ -531,8 +532,10 @@ def _check_counts(engine: Engine, trained: list[Training], y: Array, fold: Array
     is_pos = np.arange(2 * negatives.size) >= negatives.size
     alike = PartScores(np.tile(listed.lowest, 2), is_pos, np.concatenate([negatives, positives]))
     for metric in (FBeta(), Constrained(Recall(), Constraint(Precision(), ">=", 0.7))):
-        found, known = counted_cut(scores, metric), counted_cut(MemoryScores([alike]), metric)
-        require(found.cut == known.cut, f"the best threshold for {metric.name} must be {known.cut}, got {found.cut}")
+        measured, known = counted_cut(scores, metric), counted_cut(MemoryScores([alike]), metric)
+        require(
+            measured.cut == known.cut, f"the best threshold for {metric.name} must be {known.cut}, got {measured.cut}"
+        )
 
 
 def _check_entries(engine: Engine, base: Estimator, trained: list[Training]) -> None:
@@ -544,11 +547,11 @@ def _check_entries(engine: Engine, base: Estimator, trained: list[Training]) -> 
         scores = _scores(engine, models)
         here = MemoryScores([entries._replace(score=scores.collected())], N_FOLDS)
         ends = np.array([-np.inf]), np.array([np.inf])
-        found, known = here.distinct(*ends), scores.distinct(*ends)
+        measured, known = here.distinct(*ends), scores.distinct(*ends)
         require(
-            np.array_equal(found.lowest, known.lowest)
-            and np.array_equal(found.rows, known.rows)
-            and np.allclose(found.sums, known.sums, rtol=1e-12),
+            np.array_equal(measured.lowest, known.lowest)
+            and np.array_equal(measured.rows, known.rows)
+            and np.allclose(measured.sums, known.sums, rtol=1e-12),
             "scores().collected() must be the scores that are counted, in the order of entries(), which has truth, "
             "weight and fold of these rows",
         )
@@ -557,8 +560,8 @@ def _check_entries(engine: Engine, base: Estimator, trained: list[Training]) -> 
 def _check_repeats(engine: Engine, base: Estimator, trained: list[Training], tol: float) -> None:
     """Check that the same jobs give the same results, alone or in another order, and that starts change only time."""
     first = _cut(engine, trained)
-    alone = [engine.train([Job(base, fold, COSTS)])[0] for fold in reversed(range(N_FOLDS))][::-1]
-    again = _cut(engine, [training for training in alone if isinstance(training, Training)])
+    single = [engine.train([Job(base, fold, COSTS)])[0] for fold in reversed(range(N_FOLDS))][::-1]
+    again = _cut(engine, [training for training in single if isinstance(training, Training)])
     _require_alike(again, first, 1e-9, "trainings must not depend on what else is trained, and repeat")
     starts = [training.state for training in _trained_folds(engine, base, (1.0, 2.0))]
     if starts[0] is not None:
@@ -579,8 +582,8 @@ def _check_weights_count(
     times = (2 * weight).astype(int)
     repeated = [np.repeat(values, times, axis=0) for values in (X, y, fold)]
     weighted, plain = make(X, y, fold, 2 * weight), make(*repeated, None)
-    found, expected = (_cut(engine, _trained_folds(engine, base)) for engine in (weighted, plain))
-    _require_alike(found, expected, tol, "weights must count as so many rows")
+    measured, expected = (_cut(engine, _trained_folds(engine, base)) for engine in (weighted, plain))
+    _require_alike(measured, expected, tol, "weights must count as so many rows")
 
 
 def _check_nothing_leaks(make: Make, base: Estimator, X: Array, y: Array, fold: Array, tol: float) -> None:
@@ -588,13 +591,13 @@ def _check_nothing_leaks(make: Make, base: Estimator, X: Array, y: Array, fold: 
     models = [training.model for training in _trained_folds(make(X, y, fold, None), base)]
     turned = make(X, np.where(fold == 0, 1 - y, y), fold, None)
     again = [_trained_folds(turned, base)[0].model, *models[1:]]
-    found, expected = (counted_cut(turned.scores(each), FBeta()).own for each in (again, models))
+    measured, expected = (counted_cut(turned.scores(models_of_both), FBeta()).own for models_of_both in (again, models))
     require(
-        abs(found.fn - expected.fn) + abs(found.fp - expected.fp) <= tol,
+        abs(measured.fn - expected.fn) + abs(measured.fp - expected.fp) <= tol,
         "the model of a fold changes with the labels that the fold holds out",
     )
 
 
-def _require_alike(found: CountedCut, expected: CountedCut, tol: float, law: str) -> None:
-    away = abs(found.own.fn - expected.own.fn) + abs(found.own.fp - expected.own.fp)
-    require(away <= tol, f"{law}: the profiles {found.own} and {expected.own} differ by more than {tol:g}")
+def _require_alike(measured: CountedCut, expected: CountedCut, tol: float, law: str) -> None:
+    away = abs(measured.own.fn - expected.own.fn) + abs(measured.own.fp - expected.own.fp)
+    require(away <= tol, f"{law}: the profiles {measured.own} and {expected.own} differ by more than {tol:g}")

@@ -54,15 +54,19 @@ class FittedSteps:
             key == self.key
             and len(splits) == len(self.splits)
             and all(
-                np.array_equal(own, other)
+                np.array_equal(part, other)
                 for pair, others in zip(self.splits, splits)
-                for own, other in zip(pair, others)
+                for part, other in zip(pair, others)
             )
         )
 
 
+# What makers keep by name: rows, a record, trainers of other settings.
+Kept: TypeAlias = Any
+
+
 @dataclass(eq=False)
-class Prepared(MutableMapping[str, Any]):
+class Prepared(MutableMapping[str, Kept]):
     """Data derived from the samples once, by the first trainers that need them, for all settings and classes.
 
     Makers of your own keep what they like in it, as in a dict.
@@ -93,19 +97,19 @@ class Prepared(MutableMapping[str, Any]):
     matrix: Samples | None = None
     features: Features = field(default_factory=Features)
     steps: list[FittedSteps] = field(default_factory=list)
-    kept: dict[str, Any] = field(default_factory=dict)
+    kept: dict[str, Kept] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, shared: MutableMapping[str, Any] | None) -> Prepared:
+    def of(cls, shared: MutableMapping[str, Kept] | None) -> Prepared:
         """Return the record that a caller keeps between calls, itself or inside the caller's dict; or a new one."""
         if isinstance(shared, Prepared):
             return shared
         return cls() if shared is None else shared.setdefault("csf", cls())
 
-    def __getitem__(self, name: str) -> Any:
+    def __getitem__(self, name: str) -> Kept:
         return self.kept[name]
 
-    def __setitem__(self, name: str, value: Any) -> None:
+    def __setitem__(self, name: str, value: Kept) -> None:
         self.kept[name] = value
 
     def __delitem__(self, name: str) -> None:
@@ -152,7 +156,7 @@ class Training(NamedTuple):
         object of the base's class.
     """
 
-    model: Any
+    model: Estimator
     state: object = None
     gap: float | None = None
     costs: Costs | None = None
@@ -401,7 +405,7 @@ class MethodTrainer(Trainer):
         """Family of the other trainer."""
         return self.trainer.family
 
-    def prepare(self, starts: Sequence[Any]) -> None:
+    def prepare(self, starts: Sequence[object]) -> None:
         """Prepare what trainings have in common; see `Trainer.prepare`."""
         self.trainer.prepare(starts)
 
@@ -409,7 +413,7 @@ class MethodTrainer(Trainer):
         """Return the position of the costs; see `Trainer.position`."""
         return self.trainer.position(costs)
 
-    def fit(self, costs: Costs, starts: Sequence[Any] = ()) -> Training:
+    def fit(self, costs: Costs, starts: Sequence[object] = ()) -> Training:
         """Train as the other trainer does; see `Trainer.fit`."""
         return self.trainer.fit(costs, starts)
 
@@ -424,8 +428,8 @@ class MethodTrainer(Trainer):
 
 def with_methods(made: list[Trainer], base: Estimator, folds: Sequence[Fold], methods: Sequence[str]) -> list[Trainer]:
     """Return trainers whose scores come from the first of some methods; those ``made`` where that is theirs."""
-    own = response_method(base, DECISION_FIRST if folds[0].n_alike is None else PROBABILITIES_FIRST)
-    if not methods or (own is not None and own == response_method(base, methods)):
+    method = response_method(base, DECISION_FIRST if folds[0].n_alike is None else PROBABILITIES_FIRST)
+    if not methods or (method is not None and method == response_method(base, methods)):
         return made
     return [MethodTrainer(trainer, fold, methods) for trainer, fold in zip(made, folds)]
 
@@ -512,8 +516,8 @@ class WarmStarts:
 
     def nearest(self, family: str, position: tuple[float, ...]) -> list[object]:
         """Return the states to start from, the nearest first."""
-        known = [each for each in reversed(self._known) if each.family == family]
-        away = [sum(abs(a - b) for a, b in zip(each.position, position, strict=True)) for each in known]
+        known = [start for start in reversed(self._known) if start.family == family]
+        away = [sum(abs(a - b) for a, b in zip(start.position, position, strict=True)) for start in known]
         return [known[i].state for i in sorted(range(len(known)), key=away.__getitem__)[:_GIVEN]]
 
 

@@ -16,7 +16,7 @@ from scipy import sparse
 
 from csf._common.dtypes import is_real
 from csf._common.sklearn import last_step
-from csf._common.typing import Array, Costs, Estimator, Params, Samples
+from csf._common.typing import Array, Costs, Estimator, Foreign, Keywords, Params, Samples
 from csf.data.costs import CostChannel, cost_sample_weight
 from csf.data.folds import Fold
 from csf.data.responses import Response, response_method
@@ -52,7 +52,7 @@ OTHER_NAMES = frozenset(
 class _Trained(Exception):
     """Signal of a callback that a training is over, with its booster."""
 
-    def __init__(self, booster: Any) -> None:
+    def __init__(self, booster: Foreign) -> None:
         self.booster = booster
 
 
@@ -61,19 +61,19 @@ class _FeatureBins:
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
-        self.dataset: Any = None
-        self.params: dict[str, Any] = {}
+        self.dataset: Foreign = None
+        self.params: Keywords = {}
 
     def __reduce__(self) -> tuple[object, ...]:
         return _FeatureBins, ()
 
-    def __call__(self, env: Any) -> None:
+    def __call__(self, env: Foreign) -> None:
         """Keep the Dataset of the base's own training: a callback, called after each round."""
         if env.iteration == env.begin_iteration:
             self.dataset = env.model.train_set
             self.params = {name: value for name, value in env.params.items() if name != "num_iterations"}
 
-    def end(self, env: Any) -> None:
+    def end(self, env: Foreign) -> None:
         """End the base's own training after its last round: a callback, called after `__call__`."""
         # Otherwise the booster would be written as text and read again, which changes nothing but the time.
         if env.iteration + 1 == env.end_iteration:
@@ -94,7 +94,7 @@ class LightGBMTrainer(Trainer):
         super().__init__(base, fold, channel, normalize)
         self._bins, self._is_final = bins, fold.train.size == fold.task.n_samples
         known = base.get_params()
-        self._own = {name: known[name] for name in _OF_TRAINING if name != "n_estimators"}
+        self._parameters = {name: known[name] for name in _OF_TRAINING if name != "n_estimators"}
 
     def fit(self, costs: Costs, starts: Sequence[object] = ()) -> Training:
         """Train the base, or the same trees on the Dataset of an earlier training; see `Trainer.fit`."""
@@ -124,7 +124,7 @@ class LightGBMTrainer(Trainer):
         return lightgbm.train(self._params(), dataset, **rounds)
 
     def _params(self) -> Params:
-        return self._bins.params | self._own
+        return self._bins.params | self._parameters
 
     def fitted(self, costs: Costs) -> Estimator:
         """Train the base itself; see `Trainer.fitted`."""
@@ -156,7 +156,7 @@ def lightgbm_trainers(
     bins = [
         _FeatureBins() if key is None else known.setdefault(fold, {}).setdefault(key, _FeatureBins()) for fold in folds
     ]
-    return [LightGBMTrainer(base, fold, channel, normalize, each) for fold, each in zip(folds, bins)]
+    return [LightGBMTrainer(base, fold, channel, normalize, bin_set) for fold, bin_set in zip(folds, bins)]
 
 
 def _serves(base: Estimator, X: Samples) -> bool:
@@ -196,7 +196,7 @@ class Rounds(NamedTuple):
     """Name and value of a booster's parameter for the number of rounds, and how to predict with the first ones."""
 
     name: str
-    own: int
+    number: int
     ask: Ask
 
 
@@ -211,10 +211,10 @@ def rounds_of(base: Estimator, n_samples: int = 0) -> Rounds | None:
         return None
     (name, ask, keeps_first), params = known, base.get_params(deep=False)
     # XGBoost and CatBoost have their defaults in another place.
-    own = 100 if params.get(name) is None else params[name]
-    if not isinstance(own, Integral) or isinstance(own, bool) or int(own) < 1:
+    rounds = 100 if params.get(name) is None else params[name]
+    if not isinstance(rounds, Integral) or isinstance(rounds, bool) or int(rounds) < 1:
         return None
-    return Rounds(name, int(own), ask) if keeps_first(params, n_samples) else None
+    return Rounds(name, int(rounds), ask) if keeps_first(params, n_samples) else None
 
 
 def _name_of(base: Estimator) -> str:
@@ -247,7 +247,7 @@ def _of_trees(params: Params, n_samples: int) -> bool:
     return params["n_iter_no_change"] is None and not params["warm_start"]
 
 
-def _lightgbm(model: Estimator, method: str, rounds: int, X: Samples, **options: Any) -> Array:
+def _lightgbm(model: Estimator, method: str, rounds: int, X: Samples, **options: object) -> Array:
     return getattr(model, method)(X, num_iteration=rounds, **options)
 
 
@@ -304,12 +304,12 @@ class _First:
     # Messages name the model.
     __class__ = property(lambda self: type(self._model))  # pyright: ignore[reportAssignmentType]
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> object:
         answer = getattr(self._model, name)
         return partial(self._ask, self._model, name, self._rounds) if name in _ANSWERS else answer
 
 
-# Costs of a training, and the rounds and held-out answers of all settings that it holds.
+# Costs of a training, and the rounds and held-out answers of all settings that it holds, as plain values for records.
 RoundsState: TypeAlias = tuple[Costs, tuple[tuple[Any, ...], ...]]
 
 
@@ -320,16 +320,16 @@ class RoundsTrainer(Trainer):
     one of them it is that trainer. ``key`` names the family.
     """
 
-    def __init__(self, family_of_fold: dict[int, Trainer], own: Rounds, key: str) -> None:
-        self._trainers, self._own, self._key = family_of_fold, own, key
-        inner = self._trainers[own.own]
+    def __init__(self, family_of_fold: dict[int, Trainer], rounds: Rounds, key: str) -> None:
+        self._trainers, self._rounds, self._key = family_of_fold, rounds, key
+        inner = self._trainers[rounds.number]
         self.base, self.fold, self.channel, self.normalize = inner.base, inner.fold, inner.channel, inner.normalize
         self.releases_gil = inner.releases_gil
 
     @property
     def inner(self) -> Trainer:
         """Trainer of the base itself."""
-        return self._trainers[self._own.own]
+        return self._trainers[self._rounds.number]
 
     @property
     def family(self) -> str | None:  # pyright: ignore[reportIncompatibleVariableOverride] (known once all are made)
@@ -348,18 +348,18 @@ class RoundsTrainer(Trainer):
         training = self._trainers[largest].fit(costs)
         answers = [self._answer(training, largest, rounds) for rounds in sorted(self._trainers)]
         state = tuple(costs), tuple((rounds, *answer) for rounds, answer in zip(sorted(self._trainers), answers))
-        if largest == self._own.own:
+        if largest == self._rounds.number:
             return training._replace(state=state, costs=costs)
         return self._read(state, state)
 
     def _answer(self, training: Training, largest: int, rounds: int) -> Response:
         """Predict with the first rounds of the longest training."""
-        first = _First(training.model, rounds, self._own.ask)
+        first = _First(training.model, rounds, self._rounds.ask)
         return self._trainers[largest].predict(training._replace(model=first), "test", tune=True)
 
     def _read(self, known: RoundsState, state: RoundsState | None) -> Training:
         """Build a training from the result of another one."""
-        answer = next(answer for rounds, *answer in known[1] if rounds == self._own.own)
+        answer = next(answer for rounds, *answer in known[1] if rounds == self._rounds.number)
         return Training(Response(*answer), state, costs=known[0])
 
     def predict(self, training: Training, part: str, *, tune: bool) -> Response:
@@ -387,18 +387,18 @@ class RoundsTrainer(Trainer):
 def rounds_trainers(base: Estimator, folds: list[Fold], made: list[Trainer], prepared: Prepared) -> list[Trainer]:
     """Make trainers that share one training where the base is a booster; else return those ``made``."""
     # Arguments of fit may stop a training early.
-    own = None if folds[0].task.fit_params else rounds_of(base, folds[0].task.n_samples)
-    if own is None:
+    rounds = None if folds[0].task.fit_params else rounds_of(base, folds[0].task.n_samples)
+    if rounds is None:
         return made
-    rest = {**base.get_params(), own.name: None}
+    rest = {**base.get_params(), rounds.name: None}
     # Functions of a user may have no pickle; clones of a base share them.
     key = f"{type(base).__name__} {hash_of(rest) or sorted(rest.items())!r}"
     known: WeakKeyDictionary[Fold, dict[str, dict[int, Trainer]]] = prepared.setdefault("rounds", WeakKeyDictionary())
     result: list[Trainer] = []
     for fold, trainer in zip(folds, made):
         family = known.setdefault(fold, {}).setdefault(key, {})
-        family[own.own] = trainer
-        result.append(RoundsTrainer(family, own, key))
+        family[rounds.number] = trainer
+        result.append(RoundsTrainer(family, rounds, key))
     return result
 
 
@@ -476,8 +476,8 @@ def variants_of(base: Estimator) -> list[Params]:
     params, default = _with_defaults(base), _with_defaults(type(base)())
 
     def is_given(name: str) -> bool:
-        names = next((each for each in _SYNONYMS if name in each), (name,))
-        return any(each in params and params[each] != default.get(each) for each in names)
+        names = next((names_alike for names_alike in _SYNONYMS if name in names_alike), (name,))
+        return any(name_alike in params and params[name_alike] != default.get(name_alike) for name_alike in names)
 
     variants: list[Params] = []
     for variant in () if params.get("booster") == "gblinear" else _VARIANTS[_name_of(base)]:

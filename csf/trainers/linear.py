@@ -27,7 +27,7 @@ from sklearn.utils.validation import validate_data
 
 from csf._common.messages import warn
 from csf._common.sklearn import clone
-from csf._common.typing import Array, Costs, Estimator, IntArray, RandomState_, Samples
+from csf._common.typing import Array, Costs, Estimator, Foreign, IntArray, Keywords, RandomState_, Samples
 from csf._common.validation import small_indices
 from csf.data.costs import CostChannel, cost_sample_weight, own_class_weights
 from csf.data.folds import Fold, Task
@@ -54,18 +54,18 @@ def starts_at(starts: Sequence[Start], place: Array) -> Sequence[LinearSolution]
     solutions = [solution for _, solution in starts]
     if len(starts) < 2:
         return solutions
-    (first, near), (second, far) = starts[:2]
-    if isinstance(near, HingeSolution) and near.dual is not None:
+    (first, nearest), (second, far) = starts[:2]
+    if isinstance(nearest, HingeSolution) and nearest.dual is not None:
         part = _part(np.exp(place), np.exp(first), np.exp(second), -1.0)
-        return [replace(near, dual=near.dual + part * (far.dual - near.dual))]
+        return [replace(nearest, dual=nearest.dual + part * (far.dual - nearest.dual))]
     # Solvers that mix solutions, or know better lines, do so by themselves.
-    if near.dual is not None or getattr(near, "totals", None) is not None:
+    if nearest.dual is not None or getattr(nearest, "totals", None) is not None:
         return solutions
     part = _part(place, first, second, -0.5)
-    changes = {"w": near.w + part * (far.w - near.w)}
-    if isinstance(near, HingeSolution):
-        changes["share"] = np.clip(near.share + part * (far.share - near.share), 0.0, 1.0)
-    return [replace(near, **changes)]
+    changes = {"w": nearest.w + part * (far.w - nearest.w)}
+    if isinstance(nearest, HingeSolution) and isinstance(far, HingeSolution):
+        changes["share"] = np.clip(nearest.share + part * (far.share - nearest.share), 0.0, 1.0)
+    return [replace(nearest, **changes)]
 
 
 def _part(place: Array, first: Array, second: Array, least: float) -> float:
@@ -77,12 +77,12 @@ def _part(place: Array, first: Array, second: Array, least: float) -> float:
 def part_of(solution: LinearSolution, rows: Rows, sign: Array) -> LinearSolution:
     """Restrict a solution on all samples to some of them: the dual variables of the others are left out."""
     if isinstance(solution, HingeSolution):
-        dual = None if solution.dual is None else solution.dual[rows.at]
-        return replace(solution, share=solution.share[rows.at], dual=dual)
+        dual = None if solution.dual is None else solution.dual[rows.places]
+        return replace(solution, share=solution.share[rows.places], dual=dual)
     if solution.dual is None:
         # Second derivatives that are made once, for all parts, are made where the solution is.
         return replace(solution, anchor=None if solution.anchor is None else solution.w, of_all=True)
-    dual = solution.dual[rows.at]
+    dual = solution.dual[rows.places]
     return replace(solution, dual=dual, margins=sign * rows.scores(rows.combine(dual * sign)))
 
 
@@ -106,7 +106,8 @@ class Whole:
 
     def __init__(self, make: Callable[[], Trainer], neutral: Costs = (1.0, 1.0), first: Whole | None = None) -> None:
         # That of the first setting, whose solution is near those of others.
-        self._make, self._neutral, self._first, self._state, self._lock = make, neutral, first, None, Lock()
+        self._make, self._neutral, self._first, self._lock = make, neutral, first, Lock()
+        self._state: Any = None
 
     @cached_property
     def trainer(self) -> Any:
@@ -115,7 +116,7 @@ class Whole:
         trainer.is_final = False
         return trainer
 
-    def state(self) -> Any:
+    def state(self) -> Start:
         """Return the state, the same one each time."""
         with self._lock:
             if self._state is None:
@@ -123,14 +124,14 @@ class Whole:
                 self._state = self.trainer.fit(self._neutral, starts).state
             return self._state
 
-    def _starts(self, family: str | None) -> list[object]:
+    def _starts(self, family: str | None) -> list[Start]:
         """Return the state for the families that can start from it."""
         return [self.state()] if family is not None and family == self.trainer.family else []
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> Keywords:
         return {name: vars(self)[name] for name in ("_make", "_neutral", "_first", "_state")}
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
+    def __setstate__(self, state: Keywords) -> None:
         vars(self).update(state, _lock=Lock())
 
 
@@ -184,7 +185,7 @@ class LinearTrainer(Trainer):
         self.is_pos, self._sign, self._weight = fold.is_pos_train, fold.sign_train, fold.weight_train
         self.labels, of_code = fold.labels, own_class_weights(base.class_weight, self.is_pos, fold.labels, self._weight)
         # Class weights of the base itself, of the positive and of the other class.
-        self.own: Costs = tuple(of_code[::-1].tolist())
+        self.class_weights: Costs = tuple(of_code[::-1].tolist())
         self._solver = self._prepare()
         self.family = self._family()
 
@@ -222,7 +223,7 @@ class LinearTrainer(Trainer):
 
     def _costs(self, costs: Costs) -> Costs:
         """Multiply costs by the class weights of the base."""
-        (c_fn, c_fp), (own_fn, own_fp) = costs, self.own
+        (c_fn, c_fp), (own_fn, own_fp) = costs, self.class_weights
         return c_fn * own_fn, c_fp * own_fp
 
     def leave_out(self) -> bool:
@@ -287,7 +288,9 @@ class LinearTrainer(Trainer):
         return n_iter
 
 
-def fitted(base: Estimator, w: Array, constant: float, classes: Array, n_iter: Any, features: Features) -> Estimator:
+def fitted(
+    base: Estimator, w: Array, constant: float, classes: Array, n_iter: int | IntArray, features: Features
+) -> Estimator:
     """Give a clone of the base coefficients, a row for each model; the last column is that of the constant feature."""
     model = clone(base)
     model.coef_, model.intercept_ = w[:, :-1].copy(), w[:, -1] * constant
@@ -390,11 +393,15 @@ class LogisticTrainer(LinearTrainer):
 
 def are_usual(base: Estimator) -> bool:
     """Check that the parameters of both models have values that both accept."""
-    numbers, own = (base.C, base.tol, base.intercept_scaling), base.class_weight
+    numbers, class_weight = (base.C, base.tol, base.intercept_scaling), base.class_weight
     return bool(
         all(_is_positive(v) and not isinstance(v, bool) and isfinite(v) for v in numbers)
         and isinstance(base.fit_intercept, (bool, np.bool_))
-        and (own is None or own == "balanced" or (isinstance(own, dict) and all(map(_is_positive, own.values()))))
+        and (
+            class_weight is None
+            or class_weight == "balanced"
+            or (isinstance(class_weight, dict) and all(map(_is_positive, class_weight.values())))
+        )
         and isinstance(base.max_iter, (int, np.integer))
         and base.max_iter > 0
     )
@@ -466,8 +473,8 @@ def everything(task: Task, prepared: Prepared) -> Fold:
     """Return the fold of all samples, the same one for all settings."""
     known = prepared.get("everything")
     if known is None or known[0] is not task:
-        at = small_indices(np.arange(task.n_samples), task.n_samples)
-        known = prepared["everything"] = task, Fold(task, at, at).without_samples
+        places = small_indices(np.arange(task.n_samples), task.n_samples)
+        known = prepared["everything"] = task, Fold(task, places, places).without_samples
     return known[1]
 
 
@@ -507,11 +514,11 @@ _UNSEEDED = 1
 
 # LIBLINEAR's generator and what it prints are of the whole process.
 _RANDOM, _HANDING, _PRINTED = threading.Lock(), threading.Lock(), threading.local()
-_SAMPLES: WeakKeyDictionary[Rows, Any] = WeakKeyDictionary()
+_SAMPLES: WeakKeyDictionary[Rows, Foreign] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True, eq=False)
-class _Found:
+class _Coefficients:
     """Coefficients, the constant one last, their margins, and steps or passes."""
 
     w: Array
@@ -523,7 +530,7 @@ class LiblinearTrainer(LinearTrainer):
     """Trainer of `sklearn.svm.LinearSVC` and `sklearn.linear_model.LogisticRegression` with LIBLINEAR."""
 
     def __init__(self, base: Estimator, fold: Fold, rows: Rows, *given: Any, **named: Any) -> None:
-        self._rows, self._at = rows, fold.train
+        self._rows, self._places = rows, fold.train
         super().__init__(base, fold, rows, *given, **named)
         # Threads share samples, processes do not; but passes in a random order would wait for each other in threads.
         self.releases_gil = self._solver in _NEWTON
@@ -556,7 +563,7 @@ class LiblinearTrainer(LinearTrainer):
     def train(self, weight: Array, position: tuple[float, ...], starts: Sequence[Start] = ()) -> Training:
         """Solve the base's problem for weights that are equal within each class; see `LinearTrainer.train`."""
         w, n_iter = self._solve(self._class_weights(weight))
-        return Training(_Found(w, self._sign * self._train.scores(w), n_iter))
+        return Training(_Coefficients(w, self._sign * self._train.scores(w), n_iter))
 
     def _class_weights(self, weight: Array) -> tuple[float, float]:
         """Return the weight of the samples of each class, the positive one first."""
@@ -575,7 +582,7 @@ class LiblinearTrainer(LinearTrainer):
         from liblinear import liblinearutil
 
         given, problem = self._parameter(weights), self._problem
-        model: Any
+        model: Foreign
         _PRINTED.lines = []
         if self._solver in _NEWTON:
             model = liblinearutil.train(problem, given)
@@ -587,7 +594,7 @@ class LiblinearTrainer(LinearTrainer):
         w = np.ctypeslib.as_array(model.w, (problem.n,)).copy()
         return (w if self._train.constant else np.append(w, 0.0)), _iterations(b"".join(_PRINTED.lines).decode())
 
-    def _parameter(self, weights: tuple[float, float]) -> Any:
+    def _parameter(self, weights: tuple[float, float]) -> Foreign:
         from liblinear import liblinear
 
         # Its constructor parses text and also silences the output of other threads.
@@ -602,17 +609,17 @@ class LiblinearTrainer(LinearTrainer):
         return given
 
     @cached_property
-    def _problem(self) -> Any:
+    def _problem(self) -> Foreign:
         """LIBLINEAR's problem of the training part: pointers to its samples, and its classes."""
         from liblinear import liblinear
 
-        whole, size = _samples(self._rows), self._at.size
+        whole, size = _samples(self._rows), self._places.size
         part, pointers = whole.copy(), (ctypes.POINTER(liblinear.feature_node) * size)()
-        _addresses(pointers, size)[:] = _addresses(whole.x, whole.l)[self._at]
+        _addresses(pointers, size)[:] = _addresses(whole.x, whole.l)[self._places]
         part.l, part.x, part.y = size, pointers, (ctypes.c_double * size)(*self._sign.tolist())
         return part
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> Keywords:
         return {name: value for name, value in vars(self).items() if name != "_problem"}
 
     def _n_iter(self, n_iter: int) -> int | IntArray:
@@ -631,7 +638,7 @@ def _solvers(base: Estimator) -> dict[bool, int]:
     else:
         loss, penalty, is_alone = base.loss, base.penalty, base.multi_class == "ovr"
         duals = (True, False) if isinstance(base.dual, str) and base.dual == "auto" else (base.dual,)
-    kinds: list[Any] = [(loss, penalty, bool(dual)) for dual in duals if isinstance(dual, (bool, np.bool_))]
+    kinds = [(loss, penalty, bool(dual)) for dual in duals if isinstance(dual, (bool, np.bool_))]
     return {kind[-1]: _SOLVERS[kind] for kind in kinds if is_alone and kind in _SOLVERS}
 
 
@@ -640,11 +647,11 @@ def _is_free(base: Estimator) -> bool:
     return isinstance(base, LogisticRegression) and base.solver != "liblinear"
 
 
-def _samples(rows: Rows) -> Any:
+def _samples(rows: Rows) -> Foreign:
     """Convert all samples to the form of LIBLINEAR, once."""
     from liblinear import liblinear
 
-    make: Any = liblinear.problem
+    make: Foreign = liblinear.problem
     with _HANDING:
         if rows not in _SAMPLES:
             X = sparse.csr_matrix(rows.X)
@@ -652,7 +659,7 @@ def _samples(rows: Rows) -> Any:
         return _SAMPLES[rows]
 
 
-def _addresses(pointers: Any, size: int) -> IntArray:
+def _addresses(pointers: Foreign, size: int) -> IntArray:
     """Read an array of pointers as numbers."""
     return np.ctypeslib.as_array(ctypes.cast(pointers, ctypes.POINTER(ctypes.c_uint64)), (size,))
 
@@ -671,10 +678,10 @@ def _note(text: bytes) -> None:
         _PRINTED.lines.append(text)
 
 
-_NOTES: list[Any] = []
+_NOTES: list[Foreign] = []
 
 
-def _print_function() -> Any:
+def _print_function() -> Foreign:
     """Return the one print function of all trainings: LIBLINEAR may call it as long as the process lives."""
     from liblinear import liblinear
 

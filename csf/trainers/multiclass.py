@@ -7,7 +7,6 @@ from dataclasses import replace
 from functools import partial
 from itertools import chain
 from math import log
-from typing import Any
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -18,7 +17,7 @@ from sklearn.svm import LinearSVC
 from sklearn.utils.parallel import Parallel, delayed
 
 from csf._common.sklearn import clone
-from csf._common.typing import Array, Costs, Estimator, IntArray
+from csf._common.typing import Array, Costs, Estimator, Foreign, IntArray
 from csf.data.costs import CostChannel, assembled, cost_sample_weight, own_class_weights, problem_costs, problems_of
 from csf.data.folds import Fold, LabelFold, Task
 from csf.data.responses import Features, Response, answer_of_classes, class_gaps, compare
@@ -60,16 +59,16 @@ class LabelsTrainer(Trainer):
 
     def fit(self, costs: Costs, starts: Sequence[tuple[object, ...]] = ()) -> Training:
         """Train for each label; see `Trainer.fit`."""
-        made = [part.fit(costs, [state[at] for state in starts]) for at, part in enumerate(self.parts)]
+        made = [part.fit(costs, [state[label] for state in starts]) for label, part in enumerate(self.parts)]
         # Where nothing was trained, e.g. where all was read off other trainings, there is nothing new to start from.
-        trained = self.family is not None and any(each.state is not None for each in made)
-        states = tuple(each.state for each in made) if trained else None
-        gaps = [each.gap for each in made if each.gap is not None]
+        trained = self.family is not None and any(training.state is not None for training in made)
+        states = tuple(training.state for training in made) if trained else None
+        gaps = [training.gap for training in made if training.gap is not None]
         return Training(made, states, max(gaps) if len(gaps) == len(made) else None)
 
     def predict(self, training: Training, part: str, *, tune: bool) -> Response:
         """Predict each label; see `Trainer.predict`."""
-        answers = [each.predict(made, part, tune=tune) for each, made in zip(self.parts, training.model)]
+        answers = [problem.predict(made, part, tune=tune) for problem, made in zip(self.parts, training.model)]
         scores = [answer.score for answer in answers if answer.score is not None]
         decided = np.column_stack([answer.decided for answer in answers]).ravel()
         return Response(decided, np.column_stack(scores).ravel() if tune else None)
@@ -114,7 +113,7 @@ class MultinomialTrainer(Trainer):
         self._y, self._weight, self.codes = fold.y_train, fold.weight_train, fold.codes_train
         self.labels = fold.labels
         # Class weights of the base itself, by code.
-        self.own = own_class_weights(base.class_weight, self._y, fold.labels, self._weight)
+        self.class_weights = own_class_weights(base.class_weight, self._y, fold.labels, self._weight)
         self._solver = Multinomial(self._train, np.searchsorted(self.codes, self._y), self.codes.size)
         self.family = f"multinomial {rows.constant}"
 
@@ -127,22 +126,25 @@ class MultinomialTrainer(Trainer):
 
     def position(self, costs: Costs) -> tuple[float, ...]:
         """Return the logarithms of the weights of all classes; see `Trainer.position`."""
-        return tuple(log(self.base.C * cost * own) for cost, own in zip(costs, self.own.tolist(), strict=True))
+        return tuple(
+            log(self.base.C * cost * class_weight)
+            for cost, class_weight in zip(costs, self.class_weights.tolist(), strict=True)
+        )
 
     def fit(self, costs: Costs, starts: Sequence[tuple[Array, Array]] = ()) -> Training:
         """Solve the base's problem for the weights; see `Trainer.fit`."""
         weight = cost_sample_weight(self._y, costs, sample_weight=self._weight, normalize=self.normalize)
-        weight *= self.base.C * self.own[self._y]
+        weight *= self.base.C * self.class_weights[self._y]
         place = np.array(self.position(costs))
         if not starts and self._whole is not None:
             starts = [self._whole.state()]
-        start = self._moved(starts[0][1], place - starts[0][0]) if starts else None
+        start = self._at_weights(starts[0][1], place - starts[0][0]) if starts else None
         solution = self._solver.solve(weight, tol=_CLOSER * self.base.tol, start=start)
         w = np.zeros((self._n_classes, solution.w.shape[1]))
         w[self.codes] = solution.w
         return Training(solution, (place, w))
 
-    def _moved(self, w: Array, change: Array) -> Array:
+    def _at_weights(self, w: Array, change: Array) -> Array:
         """Move the coefficients of the classes at hand to other weights.
 
         If the model holds, these move the constants by their logarithms, and nothing else.
@@ -235,17 +237,17 @@ class OneVsRestTrainer(Trainer):
 
     def predict(self, training: Training, part: str, *, tune: bool) -> Response:
         """Predict by comparing the scores of all classes; see `Trainer.predict`."""
-        each = [p.scores(t, part) for p, t in zip(self.parts, training.model)]
+        by_class = [p.scores(t, part) for p, t in zip(self.parts, training.model)]
         if self._n_alike is not None:
-            return self._of_classes(each, self._n_alike, tune)
-        if len(each) == 1:
-            score = each[0] if self.problems[0] else -each[0]
+            return self._of_classes(by_class, self._n_alike, tune)
+        if len(by_class) == 1:
+            score = by_class[0] if self.problems[0] else -by_class[0]
             gaps = self._gaps(score[:, None], self.codes[1:]) if tune and part == "test" else None
             return Response(score > 0.0, score if tune else None, self.codes[1], class_gaps=gaps)
-        scores = np.column_stack(each)
+        scores = np.column_stack(by_class)
         if not tune:
-            found = self.problems[scores.argmax(axis=1)]
-            return Response(found > 0, found=found)
+            codes = self.problems[scores.argmax(axis=1)]
+            return Response(codes > 0, found=codes)
         score, best = compare(scores, self.problems.tolist().index(0), probabilities=False)
         others = self.problems > 0
         gaps = self._gaps(scores[:, others], self.problems[others]) if part == "test" else None
@@ -256,9 +258,9 @@ class OneVsRestTrainer(Trainer):
         n_classes = self.labels.classes.size
         return class_gaps(scores, codes, n_classes) if n_classes > 2 else None
 
-    def _of_classes(self, each: list[Array], n_classes: int, tune: bool) -> Response:
+    def _of_classes(self, by_class: list[Array], n_classes: int, tune: bool) -> Response:
         """Build the response where no class is the null class: probabilities where the base has them."""
-        scores = np.column_stack([-each[0], each[0]] if len(each) == 1 else each)
+        scores = np.column_stack([-by_class[0], by_class[0]] if len(by_class) == 1 else by_class)
         probabilities = tune and hasattr(self.base, "predict_proba")
         if probabilities:
             # In logarithms: where all of them are next to 0, their shares are known all the same.
@@ -280,28 +282,28 @@ class LinearSVCsTrainer(OneVsRestTrainer):
     ) -> None:
         super().__init__(base, fold, make, normalize)
         # In each problem LIBLINEAR weighs the class to be found, and the rest by 1.
-        own = own_class_weights(base.class_weight, self._y, fold.labels, self._weight).tolist()
+        own_weights = own_class_weights(base.class_weight, self._y, fold.labels, self._weight).tolist()
         for code, part in zip(self.problems.tolist(), self.parts):
-            part.own = own[code], 1.0
+            part.class_weights = own_weights[code], 1.0
 
     def estimator(self, training: Training) -> Estimator:
         """Return the base with the coefficients of all classes; see `Trainer.estimator`."""
-        part, found = self.parts[0], [each.model for each in training.model]
-        w, n_iter = np.vstack([each.w for each in found]), max(each.n_iter for each in found)
+        part, models = self.parts[0], [fitted_part.model for fitted_part in training.model]
+        w, n_iter = np.vstack([model.w for model in models]), max(model.n_iter for model in models)
         classes = np.unique(self.labels.decode(self.codes))
         return fitted(self.base, w, part._train.constant, classes, n_iter, part.features)
 
 
 def _in_threads(tasks: list[Callable[[], Training]], n_jobs: int | None) -> list[Training]:
-    threads: Any = Parallel(n_jobs=n_jobs, prefer="threads")
+    threads: Foreign = Parallel(n_jobs=n_jobs, prefer="threads")
     return threads(delayed(task)() for task in tasks)
 
 
 def _train(part: LinearTrainer, weight: Array, position: tuple[float, ...], starts: Sequence[Start]) -> Training:
     """Train one class against the rest; class weights of its own model are those of the class and of the rest."""
-    own = part.own
-    if own != (1.0, 1.0):
-        weight = weight * np.where(part.is_pos, *own)
+    class_weights = part.class_weights
+    if class_weights != (1.0, 1.0):
+        weight = weight * np.where(part.is_pos, *class_weights)
     return part.train(weight, position, starts)
 
 

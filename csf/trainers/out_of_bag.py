@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from numbers import Integral
-from typing import Any
 
 import numpy as np
 
@@ -52,7 +51,7 @@ def unfit_bags(base: Estimator, n_samples: int) -> str | None:
 class _OutOfBag:
     """Classifier that gives the out-of-bag scores of the samples that it was trained on."""
 
-    def __init__(self, model: Any) -> None:
+    def __init__(self, model: Estimator) -> None:
         self.model, self.classes_ = model, model.classes_
         self._proba = np.asarray(model.oob_decision_function_)
 
@@ -75,7 +74,12 @@ class OutOfBagTrainer(Trainer):
     releases_gil = True
 
     def __init__(
-        self, base: Estimator, fold: Fold, channel: CostChannel, normalize: str, kept: dict[Any, _OutOfBag]
+        self,
+        base: Estimator,
+        fold: Fold,
+        channel: CostChannel,
+        normalize: str,
+        kept: dict[tuple[int, Costs], _OutOfBag],
     ) -> None:
         vars(fold).update(X_train=fold.task.X, X_test=fold.task.X)
         super().__init__(clone(base), fold, channel, normalize)

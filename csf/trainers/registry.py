@@ -6,7 +6,6 @@ import sys
 from collections.abc import MutableMapping, Sequence
 from functools import partial
 from importlib.util import find_spec
-from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -24,6 +23,7 @@ from csf.data.responses import Response
 from csf.trainers.base import (
     FittedSteps,
     GenericTrainer,
+    Kept,
     Maker,
     Prepared,
     Steps,
@@ -44,7 +44,7 @@ def make_trainers(
     folds: list[Fold],
     channel: CostChannel,
     normalize: str = "none",
-    shared: MutableMapping[str, Any] | None = None,
+    shared: MutableMapping[str, Kept] | None = None,
     *,
     engine: str = "auto",
 ) -> list[Trainer]:
@@ -143,8 +143,8 @@ def register_trainer(base_type: type, maker: Maker) -> None:
 def _maker_of(base_type: type, engine: str) -> Maker | None:
     if engine != "auto":
         return _BY_ENGINE[engine].get(base_type, _BY_ENGINE[engine].get(object))
-    own = _MAKERS.get(base_type)
-    return _BY_NAME.get(f"{base_type.__module__}.{base_type.__qualname__}") if own is None else own
+    maker = _MAKERS.get(base_type)
+    return _BY_NAME.get(f"{base_type.__module__}.{base_type.__qualname__}") if maker is None else maker
 
 
 # ---------------------------------------------------------------- pipelines
@@ -203,17 +203,19 @@ def pipeline_trainers(
 ) -> list[Trainer] | None:
     """Make the trainers of a pipeline, one for each fold."""
     name, last = base.steps[-1]
-    own = channel.inside(name)
+    inner_channel = channel.inside(name)
     # Arguments of fit, given or routed, could be meant for any step: the whole pipeline is fitted each time then.
-    if len(base.steps) < 2 or own is None or routing_enabled() or folds[0].task.fit_params:
+    if len(base.steps) < 2 or inner_channel is None or routing_enabled() or folds[0].task.fit_params:
         return None
     steps = _fit_before(base, folds, prepared)
     if steps is None:
         return None
     made = []
-    for fold, each in zip(folds, steps):
-        (trainer,) = make_trainers(last, [_transformed(fold, each)], own, normalize, each.prepared, engine=engine)
-        made.append(PipelineTrainer(base, each.fitted, trainer))
+    for fold, step in zip(folds, steps):
+        (trainer,) = make_trainers(
+            last, [_transformed(fold, step)], inner_channel, normalize, step.prepared, engine=engine
+        )
+        made.append(PipelineTrainer(base, step.fitted, trainer))
     return made
 
 
@@ -235,7 +237,7 @@ def _fit_steps(base: Pipeline, folds: list[Fold], y: Array) -> list[Steps] | Non
     result = []
     for fold in folds:
         before = clone(base)[:-1]
-        X_train, X_test = (fold.task.samples(at, fold.train) for at in (fold.train, fold.test))
+        X_train, X_test = (fold.task.samples(rows, fold.train) for rows in (fold.train, fold.test))
         try:
             parts = before.fit_transform(X_train, y[fold.train]), before.transform(X_test)
         except Exception:  # every trial then fails with the same error, and records it

@@ -66,7 +66,7 @@ def counted(trainers):
 
     def counting(trainer):
         def fit(costs, fit=trainer.fit):
-            seen.append(rounds_of(trainer.base).own)
+            seen.append(rounds_of(trainer.base).number)
             return fit(costs)
 
         return fit
@@ -159,7 +159,7 @@ def test_other_bases_have_no_rounds_to_read(base):
 )
 def test_nor_has_lightgbm_that_stops_early_or_changes_its_trees(params):
     assert rounds_of(lightgbm(**params)) is None
-    assert rounds_of(lightgbm()).own == 100
+    assert rounds_of(lightgbm()).number == 100
 
 
 @pytest.mark.parametrize(
@@ -169,11 +169,11 @@ def test_nor_has_lightgbm_that_stops_early_or_changes_its_trees(params):
 )
 def test_nor_has_xgboost_that_does(params):
     assert rounds_of(xgboost(**params)) is None
-    assert rounds_of(xgboost()).own == 100
+    assert rounds_of(xgboost()).number == 100
 
 
 def test_scikit_learn_stops_early_where_there_are_many_samples():
-    assert rounds_of(histograms(), 10_000).own == 100
+    assert rounds_of(histograms(), 10_000).number == 100
     assert rounds_of(histograms(), 10_001) is None
     assert rounds_of(histograms(early_stopping=False), 10_001) is not None
 

@@ -162,7 +162,7 @@ def test_a_start_for_other_weights_has_their_logarithms_in_its_constants():
     trainer = trainer_of(LogisticRegression(C=1e3), fold)
     equal, costs = trainer.fit((1.0, 1.0, 1.0)), (0.3, 1.0, 3.0)
     change = np.log(costs) - np.log(costs).mean()
-    moved = trainer._moved(equal.state[1], np.log(costs))
+    moved = trainer._at_weights(equal.state[1], np.log(costs))
     np.testing.assert_allclose(moved - equal.model.w, np.outer(change, [0.0, 0.0, 1.0]))
     near, far = (np.abs(trainer.fit(costs).model.w - w).max() for w in (moved, equal.model.w))
     assert near < 0.2 * far

@@ -138,6 +138,6 @@ def test_rounds_of_catboost_are_read_where_its_learning_rate_is_fixed():
     assert rounds_of(catboost(iterations=8, learning_rate=0.1, od_wait=3)) is None
     base = catboost(iterations=8, learning_rate=0.1)
     known = rounds_of(base)
-    assert (known.name, known.own) == ("iterations", 8)
+    assert (known.name, known.number) == ("iterations", 8)
     first = known.ask(base.fit(X, Y), "predict_proba", 3, X)
     np.testing.assert_array_equal(first, catboost(iterations=3, learning_rate=0.1).fit(X, Y).predict_proba(X))

@@ -27,6 +27,7 @@ from csf.evaluate.choices import decisions
 from csf.evaluate.draws import Units
 from csf.evaluate.label_means import EntrySampleDraws, LabelledSamples, SampleDraws
 from csf.metrics import get_constraint
+from csf.metrics.constraints import all_of
 from csf.metrics.registry import LabelMetric, constraint_of_truth, get_label_metric, values_of_tables
 from csf.metrics.trials import nothing_worked
 from csf.search.config import (
@@ -661,7 +662,7 @@ def _demands_of(config: SearchConfig, names: Sequence[Label], aim: LabelMetric) 
     demands: list[Constraint | None] = []
     for label in range(len(names)):
         parts = [part for place, part in places if place in (None, label)]
-        demands.append(replace(parts[0], others=tuple(parts[1:])) if parts else None)
+        demands.append(all_of(parts) if parts else None)
     return demands
 
 
