@@ -203,7 +203,7 @@ def test_boosting_of_xgboost_gets_stages_that_cut(frame, tmp_path):
 
 @pytest.mark.parametrize("name", ["logistic", "svc"])
 def test_linear_winners_predict_in_memory(fitted, frame, data, tmp_path, name):
-    model, (X, y, _) = fitted(name), data
+    model, (X, y, weight) = fitted(name), data
     local = pickle.loads(pickle.dumps(model.to_local()))
     told = [row["prediction"] for row in model.transform(frame).orderBy("row").select("prediction").collect()]
     assert np.mean(local.predict(X) != told) < 0.002
@@ -214,7 +214,7 @@ def test_linear_winners_predict_in_memory(fitted, frame, data, tmp_path, name):
     local.report(tmp_path / "report.html", X, y)
     assert "to expect on new data" in str(local.summary())
     assert local.at_prevalence(0.3).best_threshold_ != local.best_threshold_
-    assert not local.monitor("f1 >= 0.1").update(y, local.predict(X))
+    assert not local.monitor("f1 >= 0.1").update(y, local.predict(X), sample_weight=weight)
 
 
 @pytest.mark.parametrize("name", ["tree", "pipeline"])
