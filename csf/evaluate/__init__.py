@@ -6,7 +6,7 @@ from csf.evaluate.choices import Chooser, differences, standard_error
 from csf.evaluate.draws import CodedRow, Retuned, retune
 from csf.evaluate.predictions import AuditedValue, Difference, metric_difference, metric_interval
 from csf.evaluate.resampling import Resampling, assess
-from csf.evaluate.stores import MAX_BYTES, EntryStore, ScoreRow, ScoreStore, TrialKey, TrialRow, kept
+from csf.evaluate.stores import MAX_BYTES, EntryStore, HeldOutEntries, ScoreRow, ScoreStore, TrialKey, TrialRow, kept
 
 __all__ = [
     "AssessedMixin",
@@ -18,6 +18,7 @@ __all__ = [
     "CodedRow",
     "Difference",
     "EntryStore",
+    "HeldOutEntries",
     "MAX_BYTES",
     "Resampling",
     "Retuned",

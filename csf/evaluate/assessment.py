@@ -142,7 +142,7 @@ class Candidate(NamedTuple):
     rule: str
 
 
-Winner = TypeVar("Winner", bound=tuple[Any, ...])
+Winner = TypeVar("Winner", bound=tuple[object, ...])
 
 
 class Choice(ABC, Generic[Winner]):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
@@ -218,7 +219,8 @@ def labels_needed(constraint: str | Constraint, confidence: float = 0.9, *, expe
     >>> labels_needed("precision >= 0.9"), labels_needed("precision >= 0.9", expected=0.95)
     (22, 128)
     """
-    demand: Any = get_constraint(constraint)
+    demand = get_constraint(constraint)
+    assert demand is not None, "it was given"
     error = 1.0 - check_fraction(confidence, "confidence")
     share = None if len(demand.parts) > 1 else share_of(demand.quantity)
     if share is None:
@@ -249,7 +251,7 @@ def labels_needed(constraint: str | Constraint, confidence: float = 0.9, *, expe
 # ---------------------------------------------------------------- the plan
 
 
-def _probabilities(score: Any, answers: Array, classes: Any, pos_label: Label) -> tuple[Labels, Array]:
+def _probabilities(score: ArrayLike, answers: Array, classes: Any, pos_label: Label) -> tuple[Labels, Array]:
     """Read the classes, and the probability of each of them in each row, in the order of codes."""
     if np.ndim(score) == 1:
         if classes is not None:
@@ -287,7 +289,7 @@ def _probabilities(score: Any, answers: Array, classes: Any, pos_label: Label) -
     return known, proba
 
 
-def _value_of(metric: Any, known: Labels) -> Any:
+def _value_of(metric: MetricLike, known: Labels) -> Callable[[Array], Array]:
     """Return the metric as a function of sums of confusion matrices, (n, n_classes**2), in the order of codes."""
     n = len(known.classes)
     if n == 2:

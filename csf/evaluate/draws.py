@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
@@ -26,13 +26,13 @@ from csf.metrics.base import LinearFractional
 
 if TYPE_CHECKING:
     from csf._common.typing import Values
-    from csf.evaluate.stores import EntryStore, ScoreRow, ScoreStore
+    from csf.evaluate.stores import HeldOutEntries, ScoreRow, ScoreStore
     from csf.metrics.base import Metric
 
 # ---------------------------------------------------------------- sums of weights as shares
 
 
-def shares(fn: Values, fp: Values, pos: Values, neg: Any) -> tuple[Values, Values, Any]:
+def shares(fn: Values, fp: Values, pos: Values, neg: Values) -> tuple[Values, Values, Values]:
     """Divide errors and positives by the total weight; rounding leaves no class with more errors than weight."""
     share = pos / (pos + neg)
     return np.minimum(fn / (pos + neg), share), np.minimum(fp / (pos + neg), 1.0 - share), share
@@ -88,7 +88,7 @@ def units_of(store: ScoreStore, rows: Sequence[CodedRow], n_labels: int | None =
     return units, [replace(row, codes=row.codes[entries]) for row in rows]
 
 
-def grouped(store: EntryStore[Any], answers: Sequence[Array], n_labels: int | None = None) -> tuple[Units, IntArray]:
+def grouped(store: HeldOutEntries, answers: Sequence[Array], n_labels: int | None = None) -> tuple[Units, IntArray]:
     """Group samples that have equal numbers in all arrays (one per entry); return the units and their entries.
 
     Where the entries of a sample are several labels, their order has no meaning: they are sorted by truth and arrays,
@@ -199,7 +199,7 @@ def _in_order(entries: IntArray, columns: Sequence[Array], size: int) -> IntArra
     return np.take_along_axis(blocks, order, axis=1).reshape(entries.shape)
 
 
-def _entries_of_samples(store: EntryStore[Any]) -> IntArray:
+def _entries_of_samples(store: HeldOutEntries) -> IntArray:
     """List the entries of each sample in their order, (n_samples, most), padded with the number of entries."""
     counts = np.bincount(store.samples, minlength=store.n_samples)
     most, order = int(counts.max()), np.argsort(store.samples, kind="stable")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, NamedTuple, Self
+from typing import NamedTuple, Self
 
 import numpy as np
 from scipy.sparse import csr_array, diags
@@ -66,7 +66,7 @@ class DrawnSums:
     value: Callable[[Array], Array]
     sums: Values
     copies: IntArray
-    outcomes: Any = field(default_factory=lambda: np.zeros((0, 0)))
+    outcomes: Array | csr_array = field(default_factory=lambda: np.zeros((0, 0)))
     besides: Array = field(default_factory=lambda: np.zeros(0))
     counts: Array = field(default_factory=lambda: np.zeros(0))
     n_rows: int = 0
@@ -78,7 +78,7 @@ class DrawnSums:
         sums: Values,
         copies: IntArray,
         cells: Array,
-        outcomes: Any,
+        outcomes: Array | csr_array,
         besides: Array,
     ) -> Self:
         """Create sums of confusion matrices.

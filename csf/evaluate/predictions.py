@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import product
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, NamedTuple, Self, TypedDict, TypeVar, Unpack
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -29,9 +29,9 @@ from csf.data.labels import Labels, has_several_columns, read_codes, read_labels
 from csf.evaluate.assessment import interval as percentiles
 from csf.evaluate.draws import Units, count_distinct, grouped
 from csf.evaluate.intervals import DrawnSums, n_draws_within
-from csf.evaluate.stores import EntryStore
+from csf.evaluate.stores import HeldOutEntries
 from csf.metrics import ConfusionMetric, get_confusion_metric
-from csf.metrics.base import CELLS, Terms
+from csf.metrics.base import CELLS, Metric, Terms
 from csf.metrics.confusion import warn_of_absent
 from csf.metrics.constraints import share_of
 from csf.metrics.registry import (
@@ -180,6 +180,13 @@ def metric_difference(
     return difference_of(read, pred_a, pred_b, check_fraction(level, "level"))
 
 
+class _Rows(TypedDict, total=False):
+    """What is known of samples besides."""
+
+    weight: Array | None
+    groups: IntArray | None
+
+
 @dataclass(frozen=True, eq=False)
 class Predictions:
     """Predictions of methods for the same samples, as sums over samples that determine a metric.
@@ -202,7 +209,14 @@ class Predictions:
     extremes: tuple[Predictions, ...] = ()
 
     @classmethod
-    def of_classes(cls, metric: Any, known: BoolArray, truth: IntArray, *answers: IntArray, **rows: Any) -> Self:
+    def of_classes(
+        cls,
+        metric: Metric | ConfusionMetric,
+        known: BoolArray,
+        truth: IntArray,
+        *answers: IntArray,
+        **rows: Unpack[_Rows],
+    ) -> Self:
         """Create predictions from codes of the true classes and of each method's answers; of two classes 1 is positive.
 
         Classes that are not ``known`` count only for the methods that predict them. ``rows`` are ``weight`` and
@@ -216,7 +230,9 @@ class Predictions:
         def values(tables: Array) -> Array:
             tables = tables[:, :, 0]
             if not isinstance(metric, ConfusionMetric) and known.sum() < 2:
-                top, bottom = np.moveaxis(tables.reshape(*tables.shape[:2], 4) @ _terms_by_code(metric.terms()), -1, 0)
+                terms = metric.terms()
+                assert terms is not None, "others need both classes"
+                top, bottom = np.moveaxis(tables.reshape(*tables.shape[:2], 4) @ _terms_by_code(terms), -1, 0)
                 return top / bottom
             if not isinstance(metric, ConfusionMetric):
                 return values_of_tables(metric, tables)
@@ -237,7 +253,7 @@ class Predictions:
         )
 
     @classmethod
-    def of_labels(cls, metric: LabelMetric, truth: Array, *answers: Array, **rows: Any) -> Self:
+    def of_labels(cls, metric: LabelMetric, truth: Array, *answers: Array, **rows: Unpack[_Rows]) -> Self:
         """Create predictions of several labels per sample: truth and answers of shape (n_samples, n_labels), 0 or 1."""
         if metric.empty is None:
             read = cls._of_tables(metric.of_tables, 2, *(codes.astype(int) for codes in (truth, *answers)), **rows)
@@ -251,7 +267,9 @@ class Predictions:
         return cls._of_sums(lambda sums: sums[:, :-1] / sums[:, -1:], scores, ends, extremes, **rows)
 
     @classmethod
-    def of_rows(cls, costs: RowCosts, negative: Array, positive: Array, *answers: BoolArray, **rows: Any) -> Self:
+    def of_rows(
+        cls, costs: RowCosts, negative: Array, positive: Array, *answers: BoolArray, **rows: Unpack[_Rows]
+    ) -> Self:
         """Create predictions from the costs of both answers to each row, and each method's mask of positive answers."""
 
         def values(sums: Array) -> Array:
@@ -270,9 +288,9 @@ class Predictions:
     def _of_sums(cls, values, numbers, ends, extremes, weight=None, groups=None) -> Self:
         """Create predictions from the numbers that each sample adds, also at the ends, and those of extreme samples."""
         units, first = _units(list(numbers.T), weight, groups)
-        columns, *ends = (np.column_stack([values[first], np.ones(first.size)]) for values in (numbers, *ends))
+        columns, *ends = (np.column_stack([added[first], np.ones(first.size)]) for added in (numbers, *ends))
         place = np.tile(np.arange(columns.shape[1]), (first.size, 1))
-        sums, *ends = (_sums(units, place, columns.shape[1], values) for values in (columns, *ends))
+        sums, *ends = (_sums(units, place, columns.shape[1], added) for added in (columns, *ends))
         sizes = sums[:, [-1]].toarray()[:, 0]
         typical = (units.copies @ sizes**2) / (units.copies @ sizes)
         outcomes = typical * np.column_stack([extremes, np.ones(len(extremes))])
@@ -327,7 +345,9 @@ class Predictions:
         return drawn.bootstrap(n_draws_within(n_draws, self.drawn.sums.shape[1]), 0).errors
 
 
-def audited(y: ArrayLike, pred: ArrayLike, metric: Any, weight: Array, pos_label: Label, level: float) -> AuditedValue:
+def audited(
+    y: ArrayLike, pred: ArrayLike, metric: MetricLike, weight: Array, pos_label: Label, level: float
+) -> AuditedValue:
     """Estimate the metric of all rows from those that were drawn by their chances, of which weights are the inverse."""
     # Each row is a group of its own: weights are no copies of it.
     read, codes = _read(y, {"pred": pred}, metric, np.arange(len(weight)), weight, pos_label)
@@ -341,7 +361,9 @@ def audited(y: ArrayLike, pred: ArrayLike, metric: Any, weight: Array, pos_label
     return AuditedValue(value, min(float(low), value), max(float(high), value))
 
 
-def difference_of(read: Callable[[Any, Any], Predictions], pred_a: Any, pred_b: Any, level: float) -> Difference:
+def difference_of(
+    read: Callable[[Array, Array], Predictions], pred_a: Array, pred_b: Array, level: float
+) -> Difference:
     """Compute by how much the first method is better; each is the first in half of the draws, so a swap mirrors it."""
     both, turned = read(pred_a, pred_b), read(pred_b, pred_a)
     gain, most = float(np.subtract(*both.value)), float(np.abs(np.diff(both.drawn.value(both.ends)[:, 0]))[0])
@@ -353,7 +375,10 @@ def difference_of(read: Callable[[Any, Any], Predictions], pred_a: Any, pred_b: 
 # ---------------------------------------------------------------- sums over samples
 
 
-def _extremes_of(metric: Any) -> tuple[Any, ...]:
+M = TypeVar("M")
+
+
+def _extremes_of(metric: M) -> tuple[M, ...]:
     """Return the metrics between which one is; none where it is just itself."""
     extremes = getattr(metric, "extremes", ())
     return extremes if len(extremes) > 1 else ()
@@ -364,12 +389,12 @@ def _units(columns: list[Array], weight: Array | None, groups: IntArray | None) 
     if weight is None and groups is None:
         first, copies = count_distinct(columns)
         return Units(np.zeros(first.size, dtype=int), None, np.arange(first.size, dtype=np.int32), copies), first
-    store: Any = EntryStore(np.zeros(columns[0].size, dtype=int), weight)
-    store.draw_together(groups)
-    return grouped(store, columns)
+    entries = HeldOutEntries(np.zeros(columns[0].size, dtype=int), weight)
+    entries.draw_together(groups)
+    return grouped(entries, columns)
 
 
-def _sums(units: Units, columns: IntArray, n_columns: int, values: Array | float = 1.0) -> Any:
+def _sums(units: Units, columns: IntArray, n_columns: int, values: Array | float = 1.0) -> csr_array:
     """Sum the weights of samples by column and unit; a sample may be in several columns."""
     weight = np.ones(columns.shape[0]) if units.weight is None else units.weight
     entries = np.broadcast_to(weight[:, None] * values, columns.shape)
@@ -402,7 +427,12 @@ def _interval_of_share(share: Share, table: Array) -> Callable[..., tuple[float,
 
 
 def _read(
-    y: Any, predictions: Mapping[str, Any], metric: Any, groups: Any, sample_weight: Any, pos_label: Label
+    y: ArrayLike,
+    predictions: Mapping[str, ArrayLike],
+    metric: MetricLike,
+    groups: ArrayLike | None,
+    sample_weight: ArrayLike | None,
+    pos_label: Label,
 ) -> tuple[Callable[..., Predictions], list[Array]]:
     """Choose how `Predictions` are created, and code the predictions of each method."""
     check_in_memory(y=y, **predictions, groups=groups, sample_weight=sample_weight)
@@ -413,15 +443,21 @@ def _read(
                 f"pos_label={pos_label!r} is for two classes; of several labels a sample 1 is the positive one"
             )
         names = names_on(y) or range(np.shape(y)[1])
-        metric, truth = get_label_metric(metric), read_codes(y, names)
+        truth = read_codes(y, names)
         weight = check_weights(sample_weight, truth.shape[0])
         codes = label_answers(
             {key: label_array(labels, key, names) for key, labels in predictions.items()}, truth.shape
         )
-        read = partial(Predictions.of_labels, metric, truth, weight=weight, groups=read_groups(groups, len(truth)))
+        read = partial(
+            Predictions.of_labels,
+            get_label_metric(metric),
+            truth,
+            weight=weight,
+            groups=read_groups(groups, len(truth)),
+        )
         return read, codes
     codes = [label_array(labels, name) for name, labels in predictions.items()]
-    labels, metric, truth = _read_classes(y, dict(zip(predictions, codes)), metric, pos_label)
+    labels, measure, truth = _read_classes(y, dict(zip(predictions, codes)), metric, pos_label)
     # A byte each is enough for codes of few classes, those of the truth first: each array is freed before the next one.
     small = np.min_scalar_type(labels.classes.size)
     truth = truth.astype(small)
@@ -430,17 +466,17 @@ def _read(
     if labels.null is not None and np.unique(truth if weight is None else truth[weight > 0.0]).size == 2:
         check_class_weights(sample_weight, truth > 0)
     elif labels.null is not None:
-        _check_one_class(metric, truth, codes)
-    if (of_truth := truth_of(metric)) is not None:
+        _check_one_class(measure, truth, codes)
+    if (of_truth := truth_of(measure)) is not None:
         of_truth.check_share(float(np.average(truth > 0, weights=weight)))
     rows = {"weight": weight, "groups": read_groups(groups, truth.size)}
     known = np.bincount(truth, None if labels.null is None else weight, labels.classes.size) > 0.0
-    return partial(Predictions.of_classes, metric, known, truth, **rows), codes
+    return partial(Predictions.of_classes, measure, known, truth, **rows), codes
 
 
 def _read_classes(
-    y: Any, predictions: Mapping[str, Array], metric: Any, pos_label: Label
-) -> tuple[Labels, Any, IntArray]:
+    y: ArrayLike, predictions: Mapping[str, Array], metric: MetricLike, pos_label: Label
+) -> tuple[Labels, Metric | ConfusionMetric, IntArray]:
     """Read the classes of y and of predictions, the metric, and the codes of y."""
     truth, classes = check_labels(y, least=1)
     unknown, why = classes[:0], None
@@ -483,7 +519,7 @@ def _labels_of_one_class(y: ArrayLike, known: list[Label], pos_label: Label) -> 
     return Labels(names, names[names != positive][0])
 
 
-def _check_one_class(metric: Any, truth: IntArray, answers: Sequence[IntArray]) -> None:
+def _check_one_class(metric: Metric | ConfusionMetric, truth: IntArray, answers: Sequence[IntArray]) -> None:
     """Raise a ValueError where a metric has no value for samples of one class."""
     terms = None if truth_of(metric) is not None else metric.terms()
     if terms is None or not all(_terms_by_code(terms)[2 * truth + answer, 1].any() for answer in answers):

@@ -107,16 +107,8 @@ class ScoreRow(TrialRow):
         return super().n_bytes - (0 if self.class_gaps is None else self.class_gaps.nbytes)
 
 
-R = TypeVar("R", bound=TrialRow)
-# A store of trials of any kind.
-Store: TypeAlias = "EntryStore[Any]"
-
-
-class EntryStore(Generic[R]):
-    """Predictions of the trials of one search for the same held-out entries, within a memory limit.
-
-    Beyond the limit the worst trials are dropped, but never the best one and the best one with equal costs.
-    """
+class HeldOutEntries:
+    """Entries of samples that were held out: an entry is one sample in one held-out part."""
 
     # Number of the fold that each entry was held out of; ``None`` where nothing was trained.
     folds: IntArray | None = None
@@ -130,9 +122,8 @@ class EntryStore(Generic[R]):
         *,
         samples: IntArray | None = None,
         copies: IntArray | None = None,
-        max_bytes: int = MAX_BYTES,
     ) -> None:
-        self.truth, self.weight, self.max_bytes = truth, weight, max_bytes
+        self.truth, self.weight = truth, weight
         places = np.arange(truth.size) if samples is None else _ranks(samples)
         self.samples = places.astype(np.int32, copy=False)
         self.n_samples = int(places.max()) + 1
@@ -140,26 +131,6 @@ class EntryStore(Generic[R]):
         # Mean number of entries of a row: of folds that are repeated it has several.
         self.repeats = float(self.copies[self.samples].sum() / self.copies.sum())
         self.has_groups = False
-        self.n_dropped = 0
-        self._rows: dict[TrialKey, R] = {}
-
-    def __getstate__(self) -> Keywords:
-        # Formats such as that of skops know no keys but texts and numbers.
-        return vars(self) | {"_rows": list(self._rows.values())}
-
-    def __setstate__(self, state: Keywords) -> None:
-        vars(self).update(state | {"_rows": {row.key: row for row in state["_rows"]}})
-
-    def __len__(self) -> int:
-        return len(self._rows)
-
-    def only(self, *keys: TrialKey) -> Self:
-        """Copy the store with the rows of some trials."""
-        lean = copy.copy(self)
-        lean._rows = {key: self._rows[key] for key in keys}
-        if (unmoved := getattr(self, "unmoved", None)) is not None:
-            vars(lean)["unmoved"] = unmoved.only(*keys)
-        return lean
 
     @property
     def once(self) -> bool:
@@ -197,6 +168,64 @@ class EntryStore(Generic[R]):
         self.samples, self.has_groups = _ranks(groups).astype(np.int32), True
         self.n_samples = int(self.samples.max()) + 1
         self.copies = (np.bincount(self.samples, self.weight) > 0.0).astype(np.int64)
+
+
+R = TypeVar("R", bound=TrialRow)
+# A store of trials of any kind.
+Store: TypeAlias = "EntryStore[Any]"
+
+
+class EntryStore(HeldOutEntries, ABC, Generic[R]):
+    """Predictions of the trials of one search for the same held-out entries, within a memory limit.
+
+    Beyond the limit the worst trials are dropped, but never the best one and the best one with equal costs.
+    """
+
+    # What it was moved from, which has the shares of the data and the rows of all trials.
+    unmoved: Self | None = None
+
+    def __init__(
+        self,
+        truth: Array,
+        weight: Array | None = None,
+        *,
+        samples: IntArray | None = None,
+        copies: IntArray | None = None,
+        max_bytes: int = MAX_BYTES,
+    ) -> None:
+        super().__init__(truth, weight, samples=samples, copies=copies)
+        self.max_bytes, self.n_dropped = max_bytes, 0
+        self._rows: dict[TrialKey, R] = {}
+
+    def __getstate__(self) -> Keywords:
+        # Formats such as that of skops know no keys but texts and numbers.
+        return vars(self) | {"_rows": list(self._rows.values())}
+
+    def __setstate__(self, state: Keywords) -> None:
+        vars(self).update(state | {"_rows": {row.key: row for row in state["_rows"]}})
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def only(self, *keys: TrialKey) -> Self:
+        """Copy the store with the rows of some trials."""
+        lean = copy.copy(self)
+        lean._rows = {key: self._rows[key] for key in keys}
+        if self.unmoved is not None:
+            lean.unmoved = self.unmoved.only(*keys)
+        return lean
+
+    @abstractmethod
+    def add_trial(
+        self,
+        key: TrialKey,
+        trial: Trial,
+        score: Array | None,
+        decided: Array | None,
+        lost: Array | None = None,
+        class_gaps: Array | None = None,
+    ) -> None:
+        """Store the predictions of a complete trial, see `csf.search.training.HeldOutPredictions`."""
 
     def __iter__(self) -> Iterator[R]:
         """Iterate over the kept rows, by number and then setting of their trials: among equals the first one wins."""
@@ -274,8 +303,6 @@ class ScoreStore(EntryStore[ScoreRow]):
     # Whether entries are a sample of the rows that trials were judged by, and the share of these.
     is_sample: bool = False
     share: float = 1.0
-    # What it was moved from, which has the share of positives of the data and the rows of all trials.
-    unmoved: ScoreStore | None = None
     # Codes of the true classes, of several beside a null class.
     codes: IntArray | None = None
 
@@ -369,22 +396,22 @@ def _ranks(samples: IntArray) -> IntArray:
     return (np.cumsum(np.bincount(samples) > 0) - 1)[samples]
 
 
-def _copies(store: Store) -> IntArray:
+def _copies(entries: HeldOutEntries) -> IntArray:
     """Compute how many samples each one represents, from the weights."""
-    if store.weight is None:
-        return np.broadcast_to(np.int64(1), store.n_samples)  # ones that take no memory
-    weights = np.zeros(store.n_samples)
-    weights[store.samples] = store.weight
+    if entries.weight is None:
+        return np.broadcast_to(np.int64(1), entries.n_samples)  # ones that take no memory
+    weights = np.zeros(entries.n_samples)
+    weights[entries.samples] = entries.weight
     whole = (weights == np.floor(weights)).all() and weights.sum() <= _MOST_COPIES
     if not whole:
         return (weights > 0.0).astype(np.int64)
-    _warn_of_shares(store, weights)
+    _warn_of_shares(entries, weights)
     return weights.astype(np.int64)
 
 
-def _warn_of_shares(store: Store, weights: Array) -> None:
+def _warn_of_shares(entries: HeldOutEntries, weights: Array) -> None:
     """Warn where whole weights are hardly counts: those of one class are all equal, and those of others differ."""
-    of_class = [weights[np.unique(store.samples[store.truth == kind])] for kind in np.unique(store.truth)]
+    of_class = [weights[np.unique(entries.samples[entries.truth == kind])] for kind in np.unique(entries.truth)]
     of_class = [weight[weight > 0.0] for weight in of_class]
     constant = [weight[0] for weight in of_class if weight.size >= _CONSTANT and (weight == weight[0]).all()]
     if constant and max(constant) > 1.0 and len(np.unique(weights[weights > 0.0])) > 1:

@@ -16,7 +16,7 @@ from csf.data.responses import TIE
 
 if TYPE_CHECKING:
     from csf.evaluate.draws import Units
-    from csf.evaluate.stores import Store
+    from csf.evaluate.stores import HeldOutEntries
 
 # Equal scores of new and held-out rows may differ by so many units in the last place.
 _LAST_PLACES = 4.0
@@ -70,7 +70,7 @@ class WrongAlerts:
     exact: bool = False
 
     @classmethod
-    def of(cls, score: Array, wrong: BoolArray, units: Units | Store) -> Self:
+    def of(cls, score: Array, wrong: BoolArray, units: Units | HeldOutEntries) -> Self:
         """Collect the entries for which an alert would be wrong; ``units`` say what the entries are of.
 
         Parameters
@@ -79,7 +79,7 @@ class WrongAlerts:
             Scores, larger where an alert is rather right.
         wrong : ndarray of bool, shape (n_entries,)
             Where an alert would be wrong.
-        units : Units or EntryStore
+        units : Units or HeldOutEntries
             Samples and weights of the entries.
 
         Returns
@@ -166,7 +166,7 @@ class ComparedRows(NamedTuple):
 
     rows: Any
     truth: Array
-    units: Units | Store
+    units: Units | HeldOutEntries
 
     def alerts(self, score: Array, place: int) -> WrongAlerts:
         """Collect the rows for which an alert of a class or label would be wrong."""

@@ -18,7 +18,7 @@ from csf.evaluate.intervals import DrawnErrors, DrawnSums, n_draws_within
 from csf.thresholding.batch import ROUNDING, best_answers
 
 if TYPE_CHECKING:
-    from csf.evaluate.stores import Store
+    from csf.evaluate.stores import HeldOutEntries
     from csf.metrics.constraints import Review
 
 # Tables of more cells, those of two classes and a review, differ from unit to unit, so that none are merged.
@@ -156,7 +156,7 @@ def _near_border(rank: Array, weight: Array, limit: float) -> BoolArray:
 class AnswerTerms(ABC):
     """What answers to entries add up to, and what such sums are worth; a further answer stands for a review."""
 
-    entries: Units | Store
+    entries: Units | HeldOutEntries
     truth: IntArray
     n_classes: int
     n_answers: int
@@ -207,7 +207,7 @@ class TableTerms(AnswerTerms):
 
     def __init__(
         self,
-        entries: Units | Store,
+        entries: Units | HeldOutEntries,
         n_classes: int,
         of_tables: Callable[[Array], Array],
         *,

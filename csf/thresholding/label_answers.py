@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from csf.evaluate.draws import Units
     from csf.evaluate.intervals import DrawnErrors
     from csf.evaluate.label_means import EntrySampleDraws
-    from csf.evaluate.stores import Store
+    from csf.evaluate.stores import HeldOutEntries
     from csf.metrics.registry import LabelMetric
 
 
@@ -62,7 +62,12 @@ class LabelTerms(TableTerms):
     """Terms of a metric of all pairs of a sample and a label together, with a table for each label."""
 
     def __init__(
-        self, entries: Units | Store, labels: IntArray, of_tables: Callable[[Array], Array], *, unit: float = 1.0
+        self,
+        entries: Units | HeldOutEntries,
+        labels: IntArray,
+        of_tables: Callable[[Array], Array],
+        *,
+        unit: float = 1.0,
     ) -> None:
         super().__init__(entries, 2, of_tables, unit=unit)
         self.labels, self.pairs = labels, TableTerms(entries, 2, of_tables, unit=unit)
@@ -107,7 +112,7 @@ class SampleMeanTerms(AnswerTerms):
     n_classes = n_answers = 2
     unit = 1.0
 
-    def __init__(self, entries: Units | Store, labels: IntArray, metric: LabelMetric) -> None:
+    def __init__(self, entries: Units | HeldOutEntries, labels: IntArray, metric: LabelMetric) -> None:
         self.entries, self.labels, self.metric = entries, labels, metric
         self.truth, self.n_labels = entries.truth.astype(np.int64), int(labels.max()) + 1
 

@@ -9,14 +9,14 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from csf.evaluate.draws import Units
-from csf.evaluate.stores import EntryStore
+from csf.evaluate.stores import HeldOutEntries
 from csf.thresholding.alerts import AlertLimit, WrongAlerts, allowed_alerts, largest_of
 from csf.thresholding.batch import shares_limited
 
 
 def known_of(score, wrong=None, weight=None, samples=None, groups=None):
     score = np.asarray(score, dtype=float)
-    store = EntryStore(np.zeros(score.size, dtype=bool), weight, samples=samples)
+    store = HeldOutEntries(np.zeros(score.size, dtype=bool), weight, samples=samples)
     store.draw_together(groups)
     return WrongAlerts.of(score, np.ones(score.size, dtype=bool) if wrong is None else np.asarray(wrong), store)
 

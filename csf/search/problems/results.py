@@ -15,7 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from csf._common.messages import warn
 from csf._common.typing import Array, IntArray, Keywords, Label, Params
-from csf.evaluate import EntryStore, TrialKey, seed_of
+from csf.evaluate import HeldOutEntries, TrialKey, seed_of
 from csf.metrics import get_constraint, get_metric
 from csf.metrics.base import rank
 from csf.metrics.constraints import ANSWERS
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from csf._common.typing import BoolArray
     from csf.data.folds import Task
     from csf.evaluate import Assessment, Candidate
-    from csf.evaluate.stores import Store
     from csf.metrics import Constraint, Review
     from csf.search.config import SearchConfig
     from csf.search.problems.segments import SegmentConstraint
@@ -426,9 +425,9 @@ def with_tested_steps(best: Any, rule: DecisionRule, held_back: Task | None, con
     return with_tested_step(steps, best.constraint, searched, tested, confidence, best.view_names)
 
 
-def held_out_units(task: Task) -> Store:
+def held_out_units(task: Task) -> HeldOutEntries:
     """Return what the samples of a task are of, which no model has been trained on: their weights and groups."""
-    units: Store = EntryStore(np.zeros(task.n_samples, dtype=bool), task.weight)
+    units = HeldOutEntries(np.zeros(task.n_samples, dtype=bool), task.weight)
     units.draw_together(task.groups)
     return units
 
