@@ -27,7 +27,7 @@ from csf.solvers import HingeSolution, Solution
 from csf.trainers.base import Known, WarmStarts
 
 if TYPE_CHECKING:
-    from csf.evaluate import ScoreStore, TrialKey
+    from csf.evaluate import TrialKey
     from csf.evaluate.stores import Store, TrialRow
     from csf.search.selection import SettingRace
     from csf.search.study import History
@@ -327,7 +327,7 @@ class SearchLoop:
         self._unrecorded: _Unrecorded | None = None
 
     @property
-    def store(self) -> ScoreStore | None:
+    def store(self) -> Store | None:
         """Store of the held-out scores of the trials."""
         return self.trainer.store
 
@@ -689,7 +689,7 @@ def scores_to_record(store: Store, texts: dict[TrialKey, list[Json]]) -> list[Js
     return [store.n_dropped, list(described.values())]
 
 
-def restore_scores(store: Any, record: list[Any] | None, trials: Mapping[TrialKey, Trial]) -> bool:
+def restore_scores(store: Store, record: list[Any] | None, trials: Mapping[TrialKey, Trial]) -> bool:
     """Restore a store from a file, as it was with these trials; return whether the file holds scores."""
     if record is None:
         return False
@@ -790,7 +790,9 @@ class Checkpoint:
         except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
             raise ValueError(f"{self.path} is damaged ({error!r}); it was left as it is") from error
 
-    def save(self, studies: Sequence[History], solutions: EarlierSolutions | None = None, store: Any = None) -> None:
+    def save(
+        self, studies: Sequence[History], solutions: EarlierSolutions | None = None, store: Store | None = None
+    ) -> None:
         """Write the trials of all studies, their states and scores; a later search trains pending trials first."""
         histories = [[trial.to_dict() for trial in study.trials] for study in studies]
         scores = None if store is None else scores_to_record(store, self._texts)

@@ -24,6 +24,7 @@ from csf.thresholding.curve import sweep_several
 if TYPE_CHECKING:
     from csf.data.folds import Fold
     from csf.data.responses import Response
+    from csf.evaluate.stores import Store
     from csf.metrics.trials import CompleteFields, FailedFields, Trial
     from csf.search.config import SearchConfig
     from csf.search.problems.results import SearchResult
@@ -94,7 +95,7 @@ class BatchTrainer(ABC):
     """
 
     startables: Sequence[Sequence[Startable]]
-    store: Any
+    store: Store | None
 
     @property
     def n_folds(self) -> int:
@@ -328,7 +329,7 @@ class Evaluator(ABC):
     tune: bool
 
     @abstractmethod
-    def store(self, truth: IntArray, weight: Array | None, *, samples: IntArray, max_bytes: int) -> Any:
+    def store(self, truth: IntArray, weight: Array | None, *, samples: IntArray, max_bytes: int) -> Store:
         """Create the store of held-out scores."""
 
     def judge(
