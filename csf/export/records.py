@@ -17,8 +17,9 @@ from csf.thresholding.alerts import AlertLimit, WrongAlerts
 from csf.thresholding.base import ScoredElsewhere
 from csf.thresholding.capacity import LabelReviews, ReviewBands
 from csf.thresholding.class_answers import ClassReviews
+from csf.thresholding.cost_decisions import CostDecision
 from csf.thresholding.linear_rule import ClassCalibrator, ClassProbabilityRule, MulticlassRule, Sigmoid
-from csf.thresholding.row_costs import CostDecision, RowCostRule
+from csf.thresholding.row_costs import RowCostRule
 from csf.thresholding.row_thresholds import RowThresholdRule
 from csf.thresholding.rule import ThresholdRule
 from csf.thresholding.segments import Segments, SegmentThresholds

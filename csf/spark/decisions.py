@@ -19,8 +19,9 @@ from csf._common.typing import Array, Keywords
 from csf.data.responses import LARGEST_LOG_ODDS
 from csf.spark.engine import by_margin, last_stage, score_parameter
 from csf.spark.row_costs import error_in_sql, gain_and_loss, number_in_sql, wrong_costs_in_sql
+from csf.thresholding.cost_decisions import DIGITS
 from csf.thresholding.linear_rule import MulticlassRule
-from csf.thresholding.row_costs import DIGITS, RowCostRule
+from csf.thresholding.row_costs import RowCostRule
 from csf.thresholding.rule import ThresholdRule
 
 if TYPE_CHECKING:

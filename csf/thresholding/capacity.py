@@ -28,9 +28,10 @@ from csf.thresholding.batch import (
     with_lifted,
 )
 from csf.thresholding.certificates import Guarantee, certify
+from csf.thresholding.cost_decisions import CostDecision
 from csf.thresholding.evaluation import GivenAnswers, TunedAnswers
 from csf.thresholding.exact_tests import ScoredSamples
-from csf.thresholding.row_costs import CostDecision, RowCostChoice, RowCostRule, RowCostStore
+from csf.thresholding.row_costs import RowCostChoice, RowCostRule, RowCostStore
 from csf.thresholding.rule import AllowedAnswers, ThresholdRule
 
 if TYPE_CHECKING:

@@ -16,10 +16,10 @@ from csf.data.responses import LARGEST_LOG_ODDS
 from csf.metrics.constraints import Constraint, gains_of, share_of
 from csf.metrics.profile import ErrorProfile
 from csf.metrics.row_costs import CostTable
+from csf.thresholding.cost_decisions import NOISE, CostDecision, LabelledCosts, best_cut
 from csf.thresholding.curve import ThresholdCurve, sweep
 from csf.thresholding.exact_tests import check_rates
 from csf.thresholding.linear_rule import STRICTER_AIMS
-from csf.thresholding.row_costs import NOISE, CostDecision, LabelledCosts, best_cut
 from csf.thresholding.segments import SegmentCurves, Segments
 
 # By how much more than the last turn a multiplier is.

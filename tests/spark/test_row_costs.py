@@ -18,7 +18,8 @@ from csf.metrics import Column, RowCosts
 from csf.spark import SparkCostSearch, SparkCostSearchModel
 from csf.spark.decisions import answer_in_sql, answer_or_error
 from csf.thresholding.base import ScoredElsewhere
-from csf.thresholding.row_costs import CONSTANT, CostDecision, RowCostRule
+from csf.thresholding.cost_decisions import CONSTANT, CostDecision
+from csf.thresholding.row_costs import RowCostRule
 
 pytestmark = pytest.mark.slow
 

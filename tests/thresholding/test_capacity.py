@@ -16,8 +16,9 @@ from csf.metrics.registry import truth_of, values_of_tables
 from csf.metrics.row_costs import CostTable
 from csf.search.threshold import GivenProbabilities, GivenScores
 from csf.thresholding.capacity import LabelledScores, ReviewBands, ScoreAnswers, bands_of_costs, bands_of_score
+from csf.thresholding.cost_decisions import CostDecision
 from csf.thresholding.evaluation import TableTerms
-from csf.thresholding.row_costs import CostDecision, RowCostRule
+from csf.thresholding.row_costs import RowCostRule
 from csf.thresholding.rule import AllowedAnswers, ThresholdRule
 
 LABELS = {"known": np.array([0, 1]), "names": np.array([0, 1]), "null": 0}

@@ -8,8 +8,8 @@ from scipy.special import expit
 
 from csf.metrics import get_constraint
 from csf.metrics.row_costs import CostTable
+from csf.thresholding.cost_decisions import CostDecision, LabelledCosts
 from csf.thresholding.cost_demands import OverallDemand, demand_on_costs, extra_costs
-from csf.thresholding.row_costs import CostDecision, LabelledCosts
 from csf.thresholding.segments import Segments
 from tests.thresholding.test_row_costs import population
 

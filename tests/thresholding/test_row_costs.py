@@ -10,17 +10,9 @@ from csf.metrics import get_constraint, get_metric
 from csf.metrics.row_costs import CostTable, RowCosts
 from csf.thresholding import threshold_curve
 from csf.thresholding.class_choice import dealt
+from csf.thresholding.cost_decisions import CostDecision, best_cut, cost_curve, tune
 from csf.thresholding.cost_demands import OverallDemand
-from csf.thresholding.row_costs import (
-    CostDecision,
-    RowCostChoice,
-    RowCostStore,
-    RowScores,
-    best_cut,
-    cost_curve,
-    tune,
-    widened,
-)
+from csf.thresholding.row_costs import RowCostChoice, RowCostStore, RowScores, widened
 from tests.oracles import row_costs as oracle
 
 

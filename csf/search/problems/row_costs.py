@@ -37,19 +37,10 @@ from csf.search.training import Evaluator, FoldResult, HeldOutPredictions
 from csf.thresholding.alerts import AlertLimit, ComparedRows, WrongAlerts
 from csf.thresholding.capacity import CostAnswers, CostCandidates, RankedAnswers, ReviewBands, bands_of_costs
 from csf.thresholding.certificates import STRICTER
+from csf.thresholding.cost_decisions import CostDecision, alert_scores, best_cut, unweighted, valued_curve
 from csf.thresholding.cost_demands import CostDemand, codes_of, demand_on_costs
 from csf.thresholding.evaluation import Evaluation
-from csf.thresholding.row_costs import (
-    CostDecision,
-    CostTerms,
-    RowCostChoice,
-    RowCostRule,
-    RowCostStore,
-    alert_scores,
-    best_cut,
-    unweighted,
-    valued_curve,
-)
+from csf.thresholding.row_costs import CostTerms, RowCostChoice, RowCostRule, RowCostStore
 from csf.thresholding.row_thresholds import BY
 from csf.thresholding.rule import AllowedAnswers
 

@@ -31,7 +31,8 @@ from csf.search.config import MANY, SearchConfig
 from csf.search.problems.row_costs import RowCostProblem
 from csf.strategies import Ladder
 from csf.thresholding import row_costs
-from csf.thresholding.row_costs import CostDecision, RowCostChoice, RowCostStore, RowScores
+from csf.thresholding.cost_decisions import CostDecision
+from csf.thresholding.row_costs import RowCostChoice, RowCostStore, RowScores
 from tests.oracles import row_costs as oracle
 
 COST = RowCosts(fn="amount", fp=5.0, tp=1.0)
