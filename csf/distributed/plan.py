@@ -105,10 +105,14 @@ class EnginePlan(Plan):
 
     def trainer(self, config: SearchConfig, problem: Problem) -> EngineTrainer:
         """Create what trains on the engine."""
+        n_folds, n_rows = self.n_splits, None if self.sample is None else self.n_held_out
         if problem.decides_by_score:
-            return EngineTrainer(self, CountingJudge(self, config.aim, tune=config.tunes))
-        assert self.entries is not None, "an engine with such decisions collects scores"
-        return EngineTrainer(self, CollectingJudge(problem.judge(config), self.entries, self.n_splits))
+            known = config.aim, self.entries, self.counted
+            judge = CountingJudge(*known, tune=config.tunes, n_folds=n_folds, n_rows=n_rows)
+        else:
+            assert self.entries is not None, "an engine with such decisions collects scores"
+            judge = CollectingJudge(problem.judge(config), self.entries, n_folds)
+        return EngineTrainer(self.engine, judge, self.job, n_settings=len(self.bases), n_folds=n_folds)
 
     def job(self, setting: int, costs: Costs, fold: int | None, starts: Sequence[object]) -> Job:
         """Describe a training; its costs are divided by the mean weight, unless ``normalize`` is "none"."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 import time
 import traceback
 from abc import ABC, abstractmethod
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import replace
 from math import log
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -23,11 +23,14 @@ from csf.search.training import BatchTrainer, FoldResult, HeldOutPredictions, Tr
 from csf.trainers.base import Training
 
 if TYPE_CHECKING:
-    from csf.distributed.plan import EnginePlan
+    from csf.distributed.engine import Engine, Job
     from csf.evaluate.stores import Store
     from csf.metrics.base import Metric
     from csf.metrics.trials import CompleteFields, Trial
     from csf.search.training import Evaluator
+
+# Describes the training of a setting at some costs, outside a fold or on all rows, from the states of others.
+JobMaker: TypeAlias = "Callable[[int, Costs, int | None, Sequence[object]], Job]"
 
 
 # ---------------------------------------------------------------- evaluation of a trial
@@ -61,17 +64,26 @@ class ScoreJudge(ABC):
 class CountingJudge(ScoreJudge):
     """Judge of one threshold by counts of all rows; winner and threshold are chosen as in memory by collected scores.
 
-    ``counted`` has the results of counting for each complete trial, in their order. Where the entries of the plan are
-    those of a sample, the store holds the scores of these, and trials are evaluated by counts.
+    ``counted`` gets the results of counting for each complete trial, in their order. Where the entries are those of a
+    sample of ``n_rows``, the store holds the scores of these, and trials are evaluated by counts.
     """
 
-    def __init__(self, plan: EnginePlan, metric: Metric, *, tune: bool) -> None:
-        self.metric, self.tune, self.counted = metric, tune, plan.counted
-        self._entries, self._sampled, self._n_folds = plan.entries, plan.sample is not None, plan.n_splits
+    def __init__(
+        self,
+        metric: Metric,
+        entries: PartScores | None,
+        counted: list[CountedCut],
+        *,
+        tune: bool,
+        n_folds: int,
+        n_rows: int | None,
+    ) -> None:
+        self.metric, self.tune, self.counted = metric, tune, counted
+        self._entries, self._sampled, self._n_folds = entries, n_rows is not None, n_folds
         self.store = None
-        if plan.entries is not None:
-            whole = ScoreStore(plan.entries.is_pos, plan.entries.weight)
-            self.store = SampledStore(plan.entries, metric, plan.n_held_out) if self._sampled else whole
+        if entries is not None:
+            whole = ScoreStore(entries.is_pos, entries.weight)
+            self.store = whole if n_rows is None else SampledStore(entries, metric, n_rows)
 
     def judged(self, scored: Scored, trial: Trial) -> tuple[CompleteFields, HeldOutPredictions | None]:
         """Compute the fields of a trial by counting its scores."""
@@ -128,11 +140,11 @@ class _Family(NamedTuple):
 
 
 class EngineTrainer(BatchTrainer):
-    """Trainer on the data of an engine, whose trials a judge evaluates."""
+    """Trainer on the data of an engine, whose trials a judge evaluates; ``job`` describes a training of a setting."""
 
-    def __init__(self, plan: EnginePlan, judge: ScoreJudge) -> None:
-        self.plan, self.engine, self.judge, self.store = plan, plan.engine, judge, judge.store
-        self.startables = [[_Family(str(setting))] * plan.n_splits for setting in range(len(plan.bases))]
+    def __init__(self, engine: Engine, judge: ScoreJudge, job: JobMaker, *, n_settings: int, n_folds: int) -> None:
+        self.engine, self.judge, self.job, self.store = engine, judge, job, judge.store
+        self.startables = [[_Family(str(setting))] * n_folds for setting in range(n_settings)]
 
     def batches(self, asked: list[tuple[int, Trial]]) -> list[list[tuple[int, Trial]]]:
         """Group the trials into batches that the engine trains in the same passes, with one trial of each setting."""
@@ -150,7 +162,7 @@ class EngineTrainer(BatchTrainer):
         """Train a batch, see `BatchTrainer.train`."""
         start = time.perf_counter()
         pairs = [(work, fold) for work in batch for fold in range(self.n_folds)]
-        jobs = [self.plan.job(work.setting, work.trial.costs, fold, work.starts[fold]) for work, fold in pairs]
+        jobs = [self.job(work.setting, work.trial.costs, fold, work.starts[fold]) for work, fold in pairs]
         trained = self.engine.train(jobs)
         seconds = (time.perf_counter() - start) / len(batch)
         for number, work in enumerate(batch):

@@ -405,8 +405,10 @@ def _calibrated(facts):
 
 @check("CSF008", "held-out value below the out-of-fold one", VALUES)
 def _optimistic(facts):
+    if facts.held is None:
+        return None
     held_out, *_, best = facts.estimates
-    if facts.held is None or held_out.interval[1] >= best.value:
+    if held_out.interval[1] >= best.value:
         return None
     return (
         f"{facts.on_one_line(held_out)}: that is worse than {facts.worth(best)[0]} and so optimistic. Report the "

@@ -374,14 +374,14 @@ class Rows:
     ----------
     X : ndarray or CSR of shape (n_total, n_features)
         Finite float32 or float64 values; kept as it is, whatever the rows.
-    at : ndarray of int of shape (n_rows,), default=None
+    rows : ndarray of int of shape (n_rows,), default=None
         The rows; ``None`` for all.
     constant : float, default=1.0
         Value of the constant feature; with 0 its coefficient stays 0.
 
     Examples
     --------
-    >>> rows = Rows(np.array([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]), at=np.array([2, 0]))
+    >>> rows = Rows(np.array([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]), rows=np.array([2, 0]))
     >>> rows.scores(np.array([1.0, 0.0, 0.5]))
     array([5.5, 1.5])
     >>> rows.combine(np.array([1.0, -1.0]))
@@ -404,7 +404,7 @@ class Rows:
 
         Parameters
         ----------
-        at : ndarray of int
+        rows : ndarray of int
             Rows of the whole matrix.
 
         Returns
