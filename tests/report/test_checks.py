@@ -30,7 +30,7 @@ from csf.report import CHECKS, ThresholdCheck, findings, summarise
 from csf.report.checks import is_counter
 from csf.report.facts import Facts
 from csf.report.held_out import Judged, held_out
-from csf.report.kinds import gain_over_equal
+from csf.report.kinds import facts_of, gain_over_equal
 from csf.thresholding.certificates import Guarantee
 
 GUIDE = Path(__file__).parents[2] / "notebooks" / "guide" / "checks.md"
@@ -97,6 +97,15 @@ def test_rivals_that_may_be_as_good_and_values_that_were_optimistic():
     assert look("CSF009", held=judged(Judged("plain", 0.4, (0.3, 0.5), 0.1, (0.01, 0.2)))) == ""
     assert "that is worse than 0." in look("CSF008", held=judged())
     assert look("CSF008", held=judged(), best_score_=0.55) == ""
+
+
+def test_searches_whose_scores_were_only_counted_have_a_summary():
+    search = copy(fitted("plain")[0])
+    search.result_ = replace(search.result_, store=None)
+    vars(search).pop("held_out_")
+    (only,) = facts_of(search).estimates
+    assert only.name == "out-of-fold"
+    assert "f1 out-of-fold, the largest of many" in str(summarise(search))
 
 
 def test_constraints_are_told_apart():
