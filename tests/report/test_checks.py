@@ -102,7 +102,8 @@ def test_rivals_that_may_be_as_good_and_values_that_were_optimistic():
 def test_searches_whose_scores_were_only_counted_have_a_summary():
     search = copy(fitted("plain")[0])
     search.result_ = replace(search.result_, store=None)
-    vars(search).pop("held_out_")
+    for known in ("held_out_", "_assessment"):
+        vars(search).pop(known, None)
     (only,) = facts_of(search).estimates
     assert only.name == "out-of-fold"
     assert "f1 out-of-fold, the largest of many" in str(summarise(search))

@@ -97,9 +97,9 @@ def test_value_to_expect(fitted):
     assert fitted.trials_frame()["winner"].sum() == 1
 
 
-def interval_with_and_without_reach(search, monkeypatch):
+def interval_widened_and_not(search, monkeypatch):
     with monkeypatch.context() as patch:
-        patch.setattr(row_costs, "reach", lambda errors, gap: errors)
+        patch.setattr(row_costs, "widened", lambda errors, gap: errors)
         alone = search.result_._assessed(0).score_interval
     return search.result_._assessed(0).score_interval, alone
 
@@ -109,7 +109,7 @@ def test_the_interval_holds_both_values_where_one_row_is_most_of_the_total(fitte
     X, y = frame(240, seed=1)
     X.loc[np.flatnonzero(y == 1)[0], "amount"] = 10.0 * X["amount"].sum()
     search = CostSearch(fitted.base, metric=RowCosts(fn="amount", fp=5.0, measure=measure), cv=3, n_trials=1).fit(X, y)
-    (low, high), (_, alone) = interval_with_and_without_reach(search, monkeypatch)
+    (low, high), (_, alone) = interval_widened_and_not(search, monkeypatch)
     assert low <= search.corrected_score_ < alone < search.best_score_
     assert high == pytest.approx(search.best_score_)
 
@@ -120,7 +120,7 @@ def test_ordinary_tails_do_not_widen_the_interval(tail, monkeypatch):
     rng = np.random.default_rng(0)
     X["amount"] = rng.lognormal(sigma=2.0, size=300) if tail == "lognormal" else 1.0 + rng.pareto(1.3, size=300)
     search = CostSearch(LogisticRegression(), metric=RowCosts(fn="amount", fp=4.0), n_trials=1).fit(X, y)
-    reached, alone = interval_with_and_without_reach(search, monkeypatch)
+    reached, alone = interval_widened_and_not(search, monkeypatch)
     assert reached == alone
 
 
