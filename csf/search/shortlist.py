@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from csf.data.folds import pool_held_out
-from csf.evaluate import Resampling
+from csf.evaluate import Resampling, ScoreStore
 from csf.search.loop import SearchLoop
 from csf.search.selection import N_DRAWS, Race, Shortlist
 from csf.search.workers import LocalTrainer
 
 if TYPE_CHECKING:
     from csf._common.typing import IntArray
-    from csf.evaluate import ScoreRow, ScoreStore
+    from csf.evaluate import ScoreRow
     from csf.metrics.base import Metric
     from csf.search.config import SearchConfig
     from csf.search.plan import MemoryPlan
@@ -56,6 +56,7 @@ def shortlist(config: SearchConfig, problem: Problem, plan: MemoryPlan) -> Short
         return None
     if stopped:
         raise KeyboardInterrupt
+    assert isinstance(trainer.store, ScoreStore), "races of settings are by scores of two classes"
     return _of(quick.studies, trainer.store, config.aim, pool_held_out(plan.folds)[2])
 
 
