@@ -10,7 +10,7 @@ __all__ = ["main"]
 FIRST = "engine"
 # What the measurements share.
 LEFT_OUT = ("__main__", "bases", "coverage", "data", "kovacs_methods", "kovacs_sets", "one_pass", "refits", "tables")
-LEFT_OUT += ("net_numbers", "net_searches", "watching", "watching_kinds")
+LEFT_OUT += ("decisions", "net_numbers", "net_searches", "watching", "watching_kinds")
 
 
 def topics():
