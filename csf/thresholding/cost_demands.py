@@ -175,10 +175,11 @@ class SegmentPairDemand(SegmentDemand):
     def _savings_per_unit(self, decision: CostDecision, rows: LabelledCosts) -> Array:
         """Compute what the answer "positive" to each row saves for each unit that it adds to the rate."""
         of_pos, of_neg = directions_of(self.constraint)
-        proba = expit(_decided_odds(decision, rows.score))
+        proba, table = expit(_decided_odds(decision, rows.score)), rows.table
         with np.errstate(divide="ignore", invalid="ignore"):
-            score = rows.table.expected_gain(proba) / (proba * of_pos + (1.0 - proba) * of_neg)
-        return np.where(np.isnan(score), -np.inf, score)
+            score = table.expected_gain(proba) / (proba * of_pos + (1.0 - proba) * of_neg)
+        # Rows that are certain, save nothing and add nothing are as those that are nearly certain.
+        return np.where(np.isnan(score), table.gain / of_pos if of_pos else -table.loss / of_neg, score)
 
     def _extra_at(self, cuts: Array, score: Array) -> tuple[Costs, ...]:
         """Compute the extra costs by segment that act on scores from these thresholds on."""

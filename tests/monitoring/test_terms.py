@@ -150,6 +150,19 @@ def test_cost_matrices_of_two_classes_have_the_negative_one_first(pos_label):
     assert monitor.side == "<="
 
 
+def test_a_cost_matrix_beside_a_null_class_is_watched_as_a_mean_cost(data):
+    """Two classes of errors: a wrong class is a miss."""
+    X, y = data
+    search = CostSearch(LogisticRegression(), CostMatrix([[0.0, 1.0], [5.0, 0.0]]), null_class="calm", **QUICK).fit(
+        X, y
+    )
+    pred, monitor = search.predict(X), search.monitor()
+    monitor.update(y, pred)
+    missed, wrong = (y != "calm") & (pred != y), (y == "calm") & (pred != y)
+    assert monitor.value == pytest.approx((5.0 * missed + wrong).mean())
+    assert monitor.value == pytest.approx(-search.score(X, y))
+
+
 # ---------------------------------------------------------------- costs of rows
 
 

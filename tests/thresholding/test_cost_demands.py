@@ -174,3 +174,24 @@ def test_weights_count_as_repeated_rows_by_segment():
 def test_gaps_of_rates_whose_denominator_moves_are_refused(rate):
     with pytest.raises(ValueError, match="rows no decision changes, such as recall, fpr or selection_rate"):
         by_segment(f"{rate} gap <= 0.1 by g", 2)
+
+
+@pytest.mark.parametrize(
+    ("text", "cost", "sign"), [("recall gap <= 0.001 by g", "fp", -1), ("fpr gap <= 0.001 by g", "fn", 1)]
+)
+def test_certain_rows_without_a_cost_are_as_those_that_are_nearly_certain(text, cost, sign):
+    """A probability of 0 or 1, in rows whose other error costs nothing, divides nothing by nothing."""
+    rows, _ = in_segments(200, 2, 2)
+    free, table = np.arange(200) < 60, rows.table
+    columns = table.columns | {
+        cost: np.where(free, 0.0, getattr(table, cost)),
+        "tp": 0.0 * table.tp,
+        "tn": 0.0 * table.tn,
+    }
+    prices = []
+    for odds in (600.0, 1e6):
+        score = np.where(free, sign * odds, rows.score)
+        given = rows._replace(score=score, table=CostTable(**columns))
+        prices.append(by_segment(text, 2).kept_by(CostDecision(), given).by_segment)
+    assert np.any(prices[0])
+    np.testing.assert_allclose(*prices)
