@@ -150,6 +150,16 @@ def test_reviews_that_move_the_rates_are_said():
     assert set(search.predict_with_review(FRAME, by=REGION)) <= {0, 1, "review", "0", "1"}
 
 
+def test_rates_after_reviews_are_those_of_reviewed_rows_that_are_right():
+    base = LogisticRegression().fit(FRAME, Y)
+    with pytest.warns(UserWarning, match="with reviews") as caught:
+        search = search_for(review=Review(0.3)).set_params(base=base, cv="prefit").fit(FRAME, Y, by=REGION)
+    answers = np.asarray(search.predict_with_review(FRAME, by=REGION)).astype(str)
+    final = np.where(answers == "review", Y.astype(str), search.predict(FRAME, by=REGION).astype(str)).astype(int)
+    rates = recalls(final).values()
+    assert f"recall gap by region {max(rates) - min(rates):.4g}" in str(caught[-1].message)
+
+
 def test_means_of_folds_keep_the_constraint():
     search = fitted(refit="folds")
     assert search.feasible_
