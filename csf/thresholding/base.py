@@ -51,6 +51,12 @@ class ScoredElsewhere:
         return X if self.column is None else X[:, self.column]
 
 
+def refuse_limits(why: str | None) -> None:
+    """Raise a ValueError where a limit on the number of positive predictions would break a demand, and say why."""
+    if why is not None:
+        raise ValueError(why)
+
+
 class DecisionRule(ABC):
     """Rule that predicts with a fitted winner; each kind of problem has a subclass, a dataclass."""
 

@@ -13,6 +13,7 @@ from csf._common.dtypes import is_float, is_number
 from csf._common.sklearn import num_samples
 from csf._common.typing import Array, BoolArray, Label, Params, Samples
 from csf.metrics.registry import aim
+from csf.thresholding.base import refuse_limits
 from csf.thresholding.curve import sweep
 from csf.thresholding.rule import SCORE_IN_WORDS, ThresholdRule
 
@@ -219,8 +220,7 @@ class RowThresholds(ABC):
 
     def check_limits(self) -> None:
         """Raise a ValueError where a limit on the number of positive predictions would break a demand."""
-        if self.limits_broken is not None:
-            raise ValueError(self.limits_broken)
+        refuse_limits(self.limits_broken)
 
     def to_dict(self) -> Params:
         """Return the thresholds as plain numbers and strings.

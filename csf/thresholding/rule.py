@@ -36,7 +36,7 @@ from csf.metrics import get_metric
 from csf.metrics.profile import ErrorProfile
 from csf.metrics.registry import metric_of
 from csf.thresholding.alerts import NO_LIMITS, AlertLimit, AlertLimits
-from csf.thresholding.base import DecisionRule, ScoredElsewhere
+from csf.thresholding.base import DecisionRule, ScoredElsewhere, refuse_limits
 from csf.thresholding.batch import batch_within, best_rows, check_capacity, limit_of_positives
 from csf.thresholding.curve import sweep_several
 
@@ -330,8 +330,7 @@ class ThresholdRule(DecisionRule):
 
     def check_limits(self) -> None:
         """Raise a ValueError where a limit on the number of positive predictions would break a demand."""
-        if self.limits_broken is not None:
-            raise ValueError(self.limits_broken)
+        refuse_limits(self.limits_broken)
 
     def limit_of_positives(self, at_most: object) -> object:
         """Return a limit that may be a dict with the positive one of two classes."""

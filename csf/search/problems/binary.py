@@ -527,7 +527,7 @@ class BinaryResult(ScoreResult):
     def evaluation(self, seed: int, review: Review | None = None) -> Evaluation:
         """Return what evaluates the answers by the winner's score, within limits or with reviews."""
         if review is None:
-            self.decision.check_limits()
+            self.check_limits()
         metric, answers, sampled = self.metric, self.held_out_answers, self._resampling(seed)
         store, error, truth = self._judged_store, 0.0 if review is None else review.error, truth_of(metric)
         recall = None if truth is None else partial(values_of_tables, truth.like(Recall()))

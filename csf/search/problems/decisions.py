@@ -21,7 +21,6 @@ from csf.search.problems.results import with_tested_steps
 from csf.search.problems.segments import SegmentConstraint, is_by_segments
 from csf.search.problems.two_classes import TwoClassResult
 from csf.search.supports import ROW_THRESHOLDS, SEGMENTS, TWO_CLASSES, Supports
-from csf.thresholding.alerts import AlertLimit
 from csf.thresholding.certificates import STRICTER
 from csf.thresholding.curve import ThresholdCurve, sweep_several
 from csf.thresholding.exchange import ScoredEntries
@@ -387,10 +386,9 @@ class ScoreResult(TwoClassResult):
         """Put the threshold, or those by row, into a rule."""
         return self.decision.in_rule(rule, self.threshold)
 
-    def alert_limits(self, wrong_at_most: object, names: list[Label], bands: Any = None) -> dict[int, AlertLimit]:
-        """Read a limit on wrong alerts; raise a ValueError where it would leave out more alerts of some segments."""
+    def check_limits(self) -> None:
+        """Raise a ValueError where a limit on the number of positive predictions would break the constraint."""
         self.decision.check_limits()
-        return super().alert_limits(wrong_at_most, names, bands)
 
     @property
     def row(self) -> ScoreRow:

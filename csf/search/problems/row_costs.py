@@ -34,7 +34,8 @@ from csf.search.selection import LargestLast
 from csf.search.study import History, powers_of
 from csf.search.supports import ROW_COSTS, SEGMENTED_COSTS, Supports
 from csf.search.training import Evaluator, FoldResult, HeldOutPredictions
-from csf.thresholding.alerts import AlertLimit, ComparedRows, WrongAlerts
+from csf.thresholding.alerts import ComparedRows, WrongAlerts
+from csf.thresholding.base import refuse_limits
 from csf.thresholding.capacity import CostAnswers, CostCandidates, RankedAnswers, ReviewBands, bands_of_costs
 from csf.thresholding.certificates import STRICTER
 from csf.thresholding.cost_decisions import CostDecision, alert_scores, best_cut, unweighted, valued_curve
@@ -406,7 +407,7 @@ class RowCostResult(TwoClassResult):
         if self.store is None:
             raise ValueError("the held-out scores of this search were not kept")
         if review is None:
-            self._check_limits()
+            self.check_limits()
         paid = {} if review is None else {"cost": review.cost, "error": review.error}
         # The rule of predictions answers all entries: ranks by several rules would belong to none of them.
         choice, terms = RowCostChoice(self.store, random_state=seed), CostTerms(self.store, **paid)
@@ -451,15 +452,9 @@ class RowCostResult(TwoClassResult):
             self.segmented.check_reviews(*rows, store.weight, bands.review.error)
         return bands
 
-    def alert_limits(self, wrong_at_most: object, names: list[Label], bands: Any = None) -> dict[int, AlertLimit]:
-        """Read a limit on wrong alerts; raise a ValueError where it would leave out more alerts of some segments."""
-        self._check_limits()
-        return super().alert_limits(wrong_at_most, names, bands)
-
-    def _check_limits(self) -> None:
+    def check_limits(self) -> None:
         """Raise a ValueError where a limit on the number of positive predictions would break the constraint."""
-        if self.segmented is not None:
-            raise ValueError(self.segmented.segments.limits_broken)
+        refuse_limits(None if self.segmented is None else self.segmented.segments.limits_broken)
 
     def at_shares(self, pos: float, rule: RowCostRule | None) -> tuple[RowCostResult, RowCostRule | None]:
         """Adapt the result and the rule to another share of positives: the log-odds move by that of the shares."""

@@ -164,8 +164,13 @@ class TwoClassResult(AnsweredResult):
         """Held-out entries that are taken for a wrong class, of several beside a null class."""
         return None
 
+    @abstractmethod
+    def check_limits(self) -> None:
+        """Raise a ValueError where a limit on the number of positive predictions would break the constraint."""
+
     def alert_limits(self, wrong_at_most: object, names: list[Label], bands: Any = None) -> dict[int, AlertLimit]:
         """Read a limit on wrong alerts; ``names`` has the positive class last."""
+        self.check_limits()
         share = limit_of_positives(wrong_at_most, names, "wrong_at_most", example=0.2)
         return {1: AlertLimit(self.wrong_alerts(1, bands), check_fraction(share, "wrong_at_most"))}
 
