@@ -25,8 +25,9 @@ from csf.data.labels import Labels
 from csf.evaluate.intervals import gradients
 from csf.evaluate.predictions import AuditedValue, audited
 from csf.metrics import ConfusionMetric, get_confusion_metric, get_constraint
+from csf.metrics.averages import values_of_tables
 from csf.metrics.constraints import share_of
-from csf.metrics.registry import for_classes, get_quantity, values_of_tables
+from csf.metrics.registry import for_classes, get_quantity
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike

@@ -25,7 +25,7 @@ from csf.evaluate.draws import (
     shares,
 )
 from csf.evaluate.intervals import DrawnSums, gradients
-from csf.metrics.registry import values_of_tables
+from csf.metrics.averages import values_of_tables
 
 if TYPE_CHECKING:
     from csf.evaluate.draws import CodedRow, Units

@@ -19,7 +19,7 @@ from csf.evaluate.stores import TrialKey
 
 if TYPE_CHECKING:
     from csf.evaluate.stores import ScoreStore
-    from csf.metrics.registry import LabelMetric
+    from csf.metrics.averages import Averaged
 
 # Sums of as many terms as there are entries differ by less than this where they are of the same entries.
 _SAME = 1e-9
@@ -35,13 +35,13 @@ class LabelledSamples:
         Truth.
     n_labels : int
         Entries of a row.
-    metric : LabelMetric
+    metric : Averaged
         A mean over samples.
     """
 
     is_pos: BoolArray
     n_labels: int
-    metric: LabelMetric
+    metric: Averaged
 
     def gains(self, order: IntArray) -> Array:
         """Compute by how much each entry, added to those before it, changes the value of its row; 0 for others."""
@@ -51,7 +51,7 @@ class LabelledSamples:
 
     @property
     def empty(self) -> Array:
-        """Value of each row where no label is predicted, see `LabelMetric.empty`."""
+        """Value of each row where no label is predicted, see `Averaged.empty`."""
         return np.where(self.is_pos.reshape(-1, self.n_labels).any(axis=1), 0.0, self.metric.empty or 0.0)
 
     def values(self, predicted: BoolArray) -> Array:
@@ -90,7 +90,7 @@ class SampleDraws(Choice[TrialKey]):
         Held-out scores of the trials; entries of a sample are its labels, in each part that holds it out.
     n_labels : int
         Number of labels.
-    metric : LabelMetric
+    metric : Averaged
         A mean over samples.
     n_draws : int
         Number of bootstrap draws.
@@ -100,7 +100,7 @@ class SampleDraws(Choice[TrialKey]):
 
     value_range = (0.0, 1.0)
 
-    def __init__(self, store: ScoreStore, n_labels: int, metric: LabelMetric, n_draws: int, random_state: int) -> None:
+    def __init__(self, store: ScoreStore, n_labels: int, metric: Averaged, n_draws: int, random_state: int) -> None:
         self.rows = list(store)
         self.n_draws, self.random_state = n_draws, random_state
         self._units, self.coded = self._units_of(store, [CodedRow.of(row, store) for row in self.rows], n_labels)

@@ -31,18 +31,11 @@ from csf.evaluate.draws import Units, count_distinct, grouped
 from csf.evaluate.intervals import DrawnSums, n_draws_within
 from csf.evaluate.stores import HeldOutEntries
 from csf.metrics import ConfusionMetric, get_confusion_metric
+from csf.metrics.averages import Averaged, values_of_tables
 from csf.metrics.base import CELLS, Metric, Terms
 from csf.metrics.confusion import warn_of_absent
 from csf.metrics.constraints import share_of
-from csf.metrics.registry import (
-    LabelMetric,
-    for_classes,
-    get_label_metric,
-    get_quantity,
-    positive_class,
-    truth_of,
-    values_of_tables,
-)
+from csf.metrics.registry import for_classes, get_label_metric, get_quantity, positive_class, truth_of
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -253,7 +246,7 @@ class Predictions:
         )
 
     @classmethod
-    def of_labels(cls, metric: LabelMetric, truth: Array, *answers: Array, **rows: Unpack[_Rows]) -> Self:
+    def of_labels(cls, metric: Averaged, truth: Array, *answers: Array, **rows: Unpack[_Rows]) -> Self:
         """Create predictions of several labels per sample: truth and answers of shape (n_samples, n_labels), 0 or 1."""
         if metric.empty is None:
             read = cls._of_tables(metric.of_tables, 2, *(codes.astype(int) for codes in (truth, *answers)), **rows)

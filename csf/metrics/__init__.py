@@ -1,6 +1,7 @@
 """Error profiles, their metrics, and the class costs that aim at a level of these."""
 
 from csf.metrics import binary, concave, confusion
+from csf.metrics.averages import Averaged
 from csf.metrics.base import Coefficients, LinearFractional, Measure, Metric
 from csf.metrics.binary import *  # noqa: F403 - a new metric is listed in its own file, and in csf.metrics.named
 from csf.metrics.concave import *  # noqa: F403
@@ -8,10 +9,11 @@ from csf.metrics.confusion import *  # noqa: F403
 from csf.metrics.constraints import Constrained, Constraint, Review, get_constraint
 from csf.metrics.named import CONFUSION_METRICS, METRICS
 from csf.metrics.profile import ErrorProfile, Hull
-from csf.metrics.registry import Incomplete, LabelMetric, get_confusion_metric, get_metric
+from csf.metrics.registry import Incomplete, get_confusion_metric, get_metric
 from csf.metrics.row_costs import Column, RowCosts
 
 __all__ = [
+    "Averaged",
     "CONFUSION_METRICS",
     "Coefficients",
     "Column",
@@ -20,7 +22,6 @@ __all__ = [
     "ErrorProfile",
     "Hull",
     "Incomplete",
-    "LabelMetric",
     "LinearFractional",
     "METRICS",
     "Measure",

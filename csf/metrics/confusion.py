@@ -12,16 +12,14 @@ from numpy.typing import ArrayLike
 
 from csf._common.messages import warn
 from csf._common.typing import Array, Label, Values
-from csf._common.validation import check_choice, check_count, floats, names_on, only_count, places_of_names
+from csf._common.validation import check_choice, floats, names_on, only_count, places_of_names
 from csf.metrics.base import CELLS, Measure, Metric, Terms, float_or_array, wrong_direction
-from csf.metrics.binary import FBeta
 from csf.metrics.profile import NOISE
 
 __all__ = [
     "ConfusionFunction",
     "ConfusionMetric",
     "CostMatrix",
-    "FBetaOfClasses",
     "OfTwoClasses",
     "WeightedKappa",
 ]
@@ -206,101 +204,6 @@ class MetricOfSums(ConfusionMetric):
 
 
 @dataclass(frozen=True)
-class FBetaOfClasses(MetricOfSums):
-    """F-beta score of several classes, as scikit-learn's ``fbeta_score(average=..., zero_division=0)``.
-
-    Parameters
-    ----------
-    beta : float, default=1.0
-        Importance of recall relative to precision; positive.
-    average : {"macro", "weighted", "micro"}, default="macro"
-        ``"macro"`` is the mean of the scores of the classes, ``"weighted"`` that mean by their numbers of samples,
-        ``"micro"`` the score of the counts of all classes together.
-    null : int, default=None
-        Code of the class that means nothing to find, whose hits do not count in the ``"micro"`` average, as with
-        ``labels=others``. Without it that score is the accuracy, whatever beta.
-
-    Raises
-    ------
-    ValueError
-        If ``beta`` is not positive and finite, the average is unknown, or ``null`` is negative or not of the micro
-        average; on use, if there is no such class.
-
-    Notes
-    -----
-    A class that is neither true nor predicted counts 0.
-
-    Examples
-    --------
-    >>> confusion = np.array([[0.3, 0.1, 0.1], [0.0, 0.2, 0.1], [0.05, 0.05, 0.1]])
-    >>> [FBetaOfClasses(average=average).value(confusion) for average in ("macro", "weighted", "micro")]
-    [0.574, 0.618, 0.6]
-    >>> FBetaOfClasses(average="micro", null=0).value(confusion)
-    0.522
-    """
-
-    beta: float = 1.0
-    average: str = "macro"
-    null: int | None = None
-
-    def __post_init__(self) -> None:
-        FBeta(self.beta)  # the same betas, the same errors
-        check_choice(self.average, "average", ("macro", "weighted", "micro"))
-        if self.null is not None and self.average != "micro":
-            raise ValueError(f"null={self.null!r} is of the micro average, got average={self.average!r}; leave it out")
-        if self.null is not None:
-            check_count(self.null, "null", minimum=0)
-
-    @property
-    def name(self) -> str:
-        """Name of the metric: ``"f1_macro"``, ``"f2_weighted"``, …, with the null class where there is one."""
-        return f"{FBeta(self.beta).name}_{self.average}" + ("" if self.null is None else f"(null={self.null})")
-
-    def of_sums(self, true: Array, predicted: Array, weighted: Array) -> Values:
-        """Compute the average of the classes' scores, or the score of all counts."""
-        if self.average == "micro":
-            return weighted.sum(axis=-1) if self.null is None else _ratio(*self._counts(true, predicted, weighted))
-        square = self.beta**2
-        scores = _ratio((1.0 + square) * weighted, square * true + predicted)
-        return (scores * self._class_weights(true)).sum(axis=-1)
-
-    def affine(self, confusion: Array) -> tuple[Array, Array]:
-        """Compute slopes and offsets, see `ConfusionMetric.affine`."""
-        true, predicted, right = _sums(confusion)
-        square = self.beta**2
-        if self.average != "micro":
-            inverse = _ratio(self._class_weights(true), square * true + predicted)
-            score = _ratio((1.0 + square) * right, square * true + predicted)
-            return (1.0 + square) * inverse, score * inverse
-        if self.null is None:
-            return ConfusionAccuracy().affine(confusion)
-        top, bottom = self._counts(true, predicted, right)
-        inverse = 1.0 / bottom if bottom > 0.0 else 0.0
-        slopes, offsets = np.full(len(confusion), (1.0 + square) * inverse), np.zeros(len(confusion))
-        slopes[self.null], offsets[self.null] = 0.0, -(top * inverse) * inverse
-        return slopes, offsets
-
-    def terms(self) -> Terms | None:
-        """List the terms of each cell, see `ConfusionMetric.terms`."""
-        return ConfusionAccuracy().terms() if self.average == "micro" and self.null is None else None
-
-    def _class_weights(self, true: Array) -> Array:
-        """Return the weight of the score of each class."""
-        if self.average == "macro":
-            return np.full_like(true, 1.0 / true.shape[-1])
-        return true / true.sum(axis=-1, keepdims=True)
-
-    def _counts(self, true: Array, predicted: Array, right: Array) -> tuple[Array, Array]:
-        """Compute numerator and denominator of the score of all classes but one."""
-        if self.null not in range(true.shape[-1]):
-            raise ValueError(f"null={self.null} is no code of the {true.shape[-1]} classes; give one from 0 on")
-        # sums without it, not differences from 1, which leave rounding
-        others = np.arange(true.shape[-1]) != self.null
-        true, predicted, right = (part[..., others].sum(axis=-1) for part in (true, predicted, right))
-        return (1.0 + self.beta**2) * right, self.beta**2 * true + predicted
-
-
-@dataclass(frozen=True)
 class ConfusionAccuracy(MetricOfSums):
     """Share of samples that are classified correctly."""
 
@@ -328,12 +231,12 @@ class BalancedAccuracyOfClasses(MetricOfSums):
 
     def of_sums(self, true: Array, predicted: Array, weighted: Array) -> Values:
         """Compute the mean recall."""
-        return _ratio(_ratio(weighted, true).sum(axis=-1), _n_true(true))
+        return quotient(quotient(weighted, true).sum(axis=-1), _n_true(true))
 
     def affine(self, confusion: Array) -> tuple[Array, Array]:
         """Return the slopes and offsets of the rule that predicts the class with the largest probability per share."""
-        true, _, _ = _sums(confusion)
-        return _ratio(_ratio(np.ones_like(true), true), _n_true(true)), np.zeros_like(true)
+        true, _, _ = sums_of(confusion)
+        return quotient(quotient(np.ones_like(true), true), _n_true(true)), np.zeros_like(true)
 
 
 @dataclass(frozen=True)
@@ -346,19 +249,19 @@ class GMeanOfClasses(MetricOfSums):
     def of_sums(self, true: Array, predicted: Array, weighted: Array) -> Values:
         """Compute the geometric mean of the recalls."""
         some_missed = ((weighted == 0.0) & (true > 0.0)).any(axis=-1)
-        return np.where(some_missed, 0.0, self._mean(_ratio(weighted, true), true))
+        return np.where(some_missed, 0.0, self._mean(quotient(weighted, true), true))
 
     def affine(self, confusion: Array) -> tuple[Array, Array]:
         """Compute slopes and offsets, with recalls kept above 0: a recall of 0 would make all other slopes 0."""
-        true, _, right = _sums(confusion)
-        recall = np.maximum(_ratio(right, true), _LOWEST_RECALL)
+        true, _, right = sums_of(confusion)
+        recall = np.maximum(quotient(right, true), _LOWEST_RECALL)
         slopes = self._mean(recall, true) / recall
-        return _ratio(_ratio(slopes, true), _n_true(true)), np.zeros_like(true)
+        return quotient(quotient(slopes, true), _n_true(true)), np.zeros_like(true)
 
     def _mean(self, recall, true):
         """Compute the geometric mean of positive recalls, 0 without classes; in logarithms, to avoid underflow."""
         logs = np.log(recall, out=np.zeros_like(recall), where=(recall > 0.0) & (true > 0.0))
-        return np.where(true.any(axis=-1), np.exp(_ratio(logs.sum(axis=-1), _n_true(true))), 0.0)
+        return np.where(true.any(axis=-1), np.exp(quotient(logs.sum(axis=-1), _n_true(true))), 0.0)
 
 
 @dataclass(frozen=True)
@@ -370,11 +273,11 @@ class MCCOfClasses(MetricOfSums):
     def of_sums(self, true: Array, predicted: Array, weighted: Array) -> Values:
         """Compute the covariance of true and predicted classes over the root of their variances."""
         covariance, spread_predicted, spread_true = self._parts(true, predicted, weighted)
-        return _ratio(covariance, np.sqrt(spread_predicted) * np.sqrt(spread_true))
+        return quotient(covariance, np.sqrt(spread_predicted) * np.sqrt(spread_true))
 
     def affine(self, confusion: Array) -> tuple[Array, Array]:
         """Compute slopes and offsets, see `ConfusionMetric.affine`."""
-        true, predicted, right = _sums(confusion)
+        true, predicted, right = sums_of(confusion)
         covariance, spread_predicted, spread_true = self._parts(true, predicted, right)
         # Where one class is predicted the covariance is 0, and the direction that is left says p - share.
         spread = spread_predicted if spread_predicted > 0.0 else 1.0
@@ -394,7 +297,7 @@ class _Kappa(MetricOfSums):
     def of_sums(self, true: Array, predicted: Array, weighted: Array) -> Values:
         """Compute the agreement beyond chance as a share of the possible agreement beyond chance."""
         by_chance = ((true @ self.cell_weights(true.shape[-1])) * predicted).sum(axis=-1)
-        return np.where(by_chance > 0.0, 1.0 - _ratio(weighted.sum(axis=-1), by_chance), 0.0)
+        return np.where(by_chance > 0.0, 1.0 - quotient(weighted.sum(axis=-1), by_chance), 0.0)
 
 
 @dataclass(frozen=True)
@@ -409,7 +312,7 @@ class KappaOfClasses(_Kappa):
 
     def affine(self, confusion: Array) -> tuple[Array, Array]:
         """Compute slopes and offsets, see `ConfusionMetric.affine`."""
-        true, predicted, _ = _sums(confusion)
+        true, predicted, _ = sums_of(confusion)
         wrong = (confusion * _distances(len(confusion), 0)).sum()
         by_chance = float((np.outer(true, predicted) * _distances(len(confusion), 0)).sum()) or 1.0
         return np.full_like(true, 1.0 / by_chance), wrong * true / by_chance**2
@@ -462,7 +365,7 @@ class WeightedKappa(_Kappa):
     def gradient(self, confusion: Array) -> Array:
         """Compute the derivatives, see `ConfusionMetric.gradient`."""
         confusion = np.asarray(confusion, dtype=np.float64)
-        true, predicted, _ = _sums(confusion)
+        true, predicted, _ = sums_of(confusion)
         weights = self.cell_weights(len(confusion))
         by_chance = float(true @ weights @ predicted) or 1.0
         return (weights * confusion).sum() / by_chance**2 * (true @ weights) - weights / by_chance
@@ -636,8 +539,8 @@ class OfTwoClasses(Metric):
 
     Examples
     --------
-    >>> OfTwoClasses(FBetaOfClasses()).value(fn=0.05, fp=0.15, pos=0.25)
-    0.762
+    >>> OfTwoClasses(WeightedKappa()).value(fn=0.05, fp=0.15, pos=0.25)
+    0.529
     """
 
     confusion: ConfusionMetric
@@ -713,16 +616,16 @@ def _places(names: Sequence[Label], wanted: Sequence[Label]) -> list[int]:
     return places
 
 
-def _sums(confusion):
+def sums_of(confusion: Array) -> tuple[Array, Array, Array]:
     """Sum the shares of the true classes, of the predicted classes, and of the correct predictions."""
     confusion = np.asarray(confusion, dtype=np.float64)
     return confusion.sum(axis=-1), confusion.sum(axis=-2), np.diagonal(confusion, axis1=-2, axis2=-1)
 
 
-def _ratio(top, bottom):
-    """Divide, with result 0 where the denominator is 0."""
+def quotient(top: Values, bottom: Values, *, empty: float = 0.0) -> Array:
+    """Divide, with result ``empty`` where the denominator is 0."""
     top, bottom = np.broadcast_arrays(top, bottom)
-    return np.divide(top, bottom, out=np.zeros(top.shape), where=bottom > 0.0)
+    return np.divide(top, bottom, out=np.full(top.shape, empty), where=bottom > 0.0)
 
 
 def _n_true(true):

@@ -8,9 +8,10 @@ from functools import partial
 from typing import NamedTuple
 
 from csf.metrics import binary, confusion
+from csf.metrics.averages import OF_CLASSES, Averaged
 from csf.metrics.base import LinearFractional, Metric
 from csf.metrics.concave import GMean, HMean, MinRate, QMean
-from csf.metrics.confusion import ConfusionMetric, FBetaOfClasses
+from csf.metrics.confusion import ConfusionMetric
 
 
 class NamedMeasure(NamedTuple):
@@ -56,11 +57,12 @@ MEASURES = {
     "jaccard": NamedMeasure(binary.Jaccard, None, "iou threat_score critical_success_index csi", _AT_LEAST),
     "tversky": NamedMeasure(binary.Tversky),
     "gower_legendre": NamedMeasure(binary.GowerLegendre),
-    "f1_macro": NamedMeasure(None, FBetaOfClasses, "macro_f1"),
-    "f2_macro": NamedMeasure(None, partial(FBetaOfClasses, 2.0)),
-    "f0.5_macro": NamedMeasure(None, partial(FBetaOfClasses, 0.5)),
-    "f1_micro": NamedMeasure(None, partial(FBetaOfClasses, average="micro"), "micro_f1"),
-    "f1_weighted": NamedMeasure(None, partial(FBetaOfClasses, average="weighted")),
+    "f1_macro": NamedMeasure(None, partial(Averaged, binary.FBeta()), "macro_f1"),
+    "f2_macro": NamedMeasure(None, partial(Averaged, binary.FBeta(2.0))),
+    "f0.5_macro": NamedMeasure(None, partial(Averaged, binary.FBeta(0.5))),
+    "f1_micro": NamedMeasure(None, partial(Averaged, binary.FBeta(), "micro"), "micro_f1"),
+    "f1_weighted": NamedMeasure(None, partial(Averaged, binary.FBeta(), "weighted")),
+    "jaccard_macro": NamedMeasure(None, partial(Averaged, binary.Jaccard())),
     "accuracy": NamedMeasure(binary.WeightedAccuracy, confusion.ConfusionAccuracy, sides=_AT_LEAST),
     "balanced_accuracy": NamedMeasure(binary.BalancedAccuracy, confusion.BalancedAccuracyOfClasses, sides=_AT_LEAST),
     "precision": NamedMeasure(binary.Precision, None, "ppv positive_predictive_value", _AT_LEAST),
@@ -107,7 +109,7 @@ SYNONYMS = {other: name for name, measure in MEASURES.items() for other in measu
 MEANT = {other.replace("_", ""): name for other, name in SYNONYMS.items()}
 MEANT |= {"fbeta": "f2", "weightedkappa": "quadratic_kappa", "sumsensspec": "balanced_accuracy"}
 
-_F_BETA = re.compile(r"f(\d+(?:\.\d*)?|\.\d+)(?:_(macro|micro|weighted))?")
+_F_BETA = re.compile(r"f(\d+(?:\.\d*)?|\.\d+)")
 
 
 def known_name(name: str) -> str:
@@ -122,12 +124,14 @@ def known_name(name: str) -> str:
 
 
 def measure_named(name: str) -> NamedMeasure:
-    """Look up what a name stands for, ``f<beta>`` and ``f<beta>_<average>`` too; nothing for unknown names."""
+    """Look up what a name stands for, ``f<beta>`` and ``<ratio>_<average>`` too; nothing for unknown names."""
     name = known_name(name)
-    match = _F_BETA.fullmatch(name)
-    if name in MEASURES or match is None or not float(match[1]) > 0.0:
-        return MEASURES.get(name, NamedMeasure())
-    beta, average = float(match[1]), match[2]
-    if average is not None:
-        return NamedMeasure(None, partial(FBetaOfClasses, beta, average))
-    return NamedMeasure(partial(binary.FBeta, beta), sides=_AT_LEAST)
+    if name in MEASURES:
+        return MEASURES[name]
+    if (match := _F_BETA.fullmatch(name)) is not None and float(match[1]) > 0.0:
+        return NamedMeasure(partial(binary.FBeta, float(match[1])), sides=_AT_LEAST)
+    base, _, average = name.rpartition("_")
+    metric = measure_named(base).of_two() if base and average in OF_CLASSES else None
+    if metric is None or metric.terms() is None:
+        return NamedMeasure()
+    return NamedMeasure(None, partial(Averaged, metric, average))

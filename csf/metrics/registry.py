@@ -1,12 +1,12 @@
-"""Look-up of metrics by name, object or function, and averages over labels."""
+"""Look-up of metrics by name, object or function."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache, partial, wraps
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,20 +14,19 @@ from sklearn.metrics import make_scorer
 
 from csf._common.messages import did_you_mean
 from csf._common.sklearn import scorer_parts
-from csf._common.typing import Estimator, Label, Values
-from csf._common.validation import check_choice, check_labels
-from csf.metrics.base import CELLS, LinearFractional, Measure, Metric, Terms, wrong_direction
-from csf.metrics.binary import FBeta
+from csf._common.typing import Estimator, Label
+from csf._common.validation import check_labels
+from csf.metrics.averages import AVERAGES, EMPTY, OF_CLASSES, Averaged
+from csf.metrics.base import Measure, Metric, wrong_direction
 from csf.metrics.confusion import ConfusionMetric, cost_matrix_of
 from csf.metrics.constraints import Constrained, all_of, get_constraint
 from csf.metrics.functions import Function, LabelFunction, confusion_of_function, metric_of_function
 from csf.metrics.incomplete import TrueMetric, metric_of_truth
 from csf.metrics.named import CONFUSION_METRICS, MEANT, METRICS, known_name, measure_named
-from csf.metrics.profile import NOISE, ErrorProfile
 from csf.metrics.row_costs import RowCosts, row_costs
 
 if TYPE_CHECKING:
-    from csf._common.typing import Array, BoolArray
+    from csf._common.typing import Array
     from csf.metrics.constraints import Constraint
 
 # What the ``metric`` of a search may be. Costs of rows are refused where there are no rows of X.
@@ -40,17 +39,14 @@ _UNCHANGED = {
 }
 # What there is instead of other averages over classes.
 _AVERAGES = {
-    "macro": "Averages over classes are 'f1_macro' (f<beta>_macro), 'balanced_accuracy', which is the mean of the "
-    "recalls, and 'gmean'",
-    "micro": "Micro averages of all classes are 'accuracy'; where one class means nothing to find, give null_class=, "
-    "and 'f1' is the micro average of the others",
-    "weighted": "The average that weighs classes by their sizes is 'f1_weighted' (f<beta>_weighted); of recalls it is "
-    "'accuracy'. For others give a scorer, make_scorer(precision_score, average='weighted')",
+    **dict.fromkeys(
+        OF_CLASSES,
+        "Averages over classes are those of ratios of sums, such as 'f1_macro', 'jaccard_weighted' and 'recall_macro'; "
+        "'gmean', 'mcc' and 'cohen_kappa' take any number of classes without one",
+    ),
     "samples": "Averages over samples ('f1_samples') are for several labels of each sample, y of shape (n_samples, "
     "n_labels) with 0 and 1",
 }
-# So many values say whether a metric takes many shares of positives at once.
-_SPOTS = 8
 
 Read = TypeVar("Read")
 
@@ -100,7 +96,7 @@ def get_metric(metric: MetricLike) -> Metric:
     >>> get_metric("f2"), get_metric("f0.25")
     (FBeta(beta=2.0), FBeta(beta=0.25))
     >>> get_metric("f1_macro")
-    OfTwoClasses(confusion=FBetaOfClasses(beta=1.0, average='macro', null=None))
+    OfTwoClasses(confusion=Averaged(metric=FBeta(beta=1.0), average='macro', null=None))
     >>> from sklearn.metrics import fbeta_score, make_scorer
     >>> get_metric(make_scorer(fbeta_score, beta=3))
     FBeta(beta=3.0)
@@ -226,8 +222,8 @@ def get_confusion_metric(metric: MetricLike) -> ConfusionMetric:
 
     Examples
     --------
-    >>> get_confusion_metric("f2_weighted"), get_confusion_metric("linear_kappa")
-    (FBetaOfClasses(beta=2.0, average='weighted', null=None), WeightedKappa(weights='linear'))
+    >>> get_confusion_metric("jaccard_weighted"), get_confusion_metric("linear_kappa")
+    (Averaged(metric=Jaccard(), average='weighted', null=None), WeightedKappa(weights='linear'))
     >>> get_confusion_metric("f1")
     Traceback (most recent call last):
         ...
@@ -262,7 +258,8 @@ def get_confusion_metric(metric: MetricLike) -> ConfusionMetric:
             "to find, give null_class="
         )
     raise ValueError(
-        f"unknown metric of several classes {name!r}; known: {', '.join(CONFUSION_METRICS)}, f<beta>_macro, or a "
+        f"unknown metric of several classes {name!r}; known: {', '.join(CONFUSION_METRICS)}, f<beta>_macro, "
+        f"other averages of ratios such as precision_weighted, or a "
         f"ConfusionMetric object{_hint(name)}"
     )
 
@@ -388,7 +385,7 @@ def Incomplete(
     ----------
     metric : str, Metric or callable
         What is maximised of the truth, as for `csf.CostSearch`: any metric of two classes. For several labels a sample
-        ``LabelMetric(Incomplete("f1", labelled=0.2), "macro")``.
+        ``Averaged(Incomplete("f1", labelled=0.2))``.
     labelled : float or array-like of two floats, default=None
         Share of the positives that are labelled positive, in (0, 1]; no negative is. Of a range ``(0.15, 0.3)`` the
         geometric middle is maximised; intervals reach over the range, and constraints hold at both ends. It has to be
@@ -425,6 +422,7 @@ def Incomplete(
 
     Examples
     --------
+    >>> from csf.metrics import FBeta
     >>> metric = Incomplete("f1", labelled=0.25)
     >>> metric.name
     'true f1 (25 % of the positives labelled)'
@@ -449,180 +447,18 @@ def aim_of(search: Estimator) -> Metric:
 # ---------------------------------------------------------------- metrics of several labels
 
 
-AVERAGES = ("macro", "micro", "samples", "examples", "weighted")
-# Means over samples: the value of a sample that has no label and for which none is predicted.
-_EMPTY = {"samples": 0.0, "examples": 1.0}
-
-
-@dataclass(frozen=True)
-class LabelMetric:
-    """Metric of two classes, averaged over several labels.
-
-    Parameters
-    ----------
-    metric : str or Metric
-        What is averaged.
-    average : {"macro", "micro", "samples", "examples", "weighted"}
-        ``"macro"`` takes the mean over labels of their metric; ``"micro"`` the metric of all pairs of a sample and a
-        label together; ``"samples"`` the mean over samples of the F-beta of their labels, 0 where a sample has no label
-        and none is predicted, as in scikit-learn; ``"examples"`` that mean with 1 for such samples; ``"weighted"`` the
-        mean over labels by how many samples have them.
-
-    Raises
-    ------
-    ValueError
-        If the average is unknown, or samples are averaged over with another metric than F-beta.
-
-    Examples
-    --------
-    >>> truth, found = np.array([[1, 0], [1, 1], [0, 0]]), np.array([[1, 0], [0, 1], [0, 0]])
-    >>> [LabelMetric("f1", average).of(truth, found) for average in ("macro", "micro", "samples", "examples")]
-    [0.833, 0.8, 0.556, 0.889]
-    """
-
-    metric: Metric | str
-    average: str
-
-    def __post_init__(self) -> None:
-        check_choice(self.average, "average", AVERAGES)
-        object.__setattr__(self, "metric", get_metric(self.metric))
-        if self.empty is not None and not isinstance(self.metric, FBeta):
-            raise ValueError(
-                f"the mean over samples is that of F-beta, such as 'f1_samples', got {self.of_one!r}; other metrics "
-                "are averaged over labels ('macro'), or counted over all pairs ('micro')"
-            )
-
-    @property
-    def of_one(self) -> Metric:
-        """Metric that is averaged."""
-        assert not isinstance(self.metric, str), "names were read"
-        return self.metric
-
-    @property
-    def truth(self) -> TrueMetric | None:
-        """That of the metric that is averaged, see `Metric.truth`."""
-        return self.of_one.truth
-
-    @property
-    def empty(self) -> float | None:
-        """Value of a sample without labels for which none is predicted; ``None`` for means over labels."""
-        return _EMPTY.get(self.average)
-
-    @property
-    def beta(self) -> float:
-        """Beta of the F-beta score."""
-        assert isinstance(self.metric, FBeta), "the mean over samples is of no other"
-        return self.metric.beta
-
-    @property
-    def extremes(self) -> tuple[LabelMetric, ...]:
-        """Averages between which this one is, see `Metric.extremes`."""
-        return tuple(LabelMetric(end, self.average) for end in self.of_one.extremes)
-
-    @property
-    def name(self) -> str:
-        """Name of the metric and its average, such as ``"f1_macro"``."""
-        return f"{self.of_one.name}_{self.average}"
-
-    def of(self, y_true: Array, y_pred: Array, sample_weight: Array | None = None) -> float:
-        """Compute the metric on predicted labels.
-
-        Parameters
-        ----------
-        y_true, y_pred : ndarray of shape (n_samples, n_labels)
-            Truth and prediction, 0 and 1.
-        sample_weight : ndarray of shape (n_samples,), default=None
-            Weights >= 0.
-
-        Returns
-        -------
-        float
-            The value. A label that no sample has, or every one, counts for F-beta, Jaccard, precision and recall, as in
-            scikit-learn (0 where nothing is counted); other metrics leave it out.
-        """
-        truth, predicted = np.asarray(y_true) > 0, np.asarray(y_pred) > 0
-        if self.empty is not None:
-            return float(np.average(self.of_samples(truth, predicted), weights=sample_weight))
-        weight = np.ones(len(truth)) if sample_weight is None else sample_weight
-        tables = [[weight @ (a & b) for b in (~predicted, predicted)] for a in (~truth, truth)]
-        return float(self.of_tables(np.moveaxis(np.array(tables), 2, 0)))
-
-    def of_samples(self, truth: BoolArray, predicted: Array) -> Array:
-        """Compute the F-beta of the labels of each sample; labels may be found in part."""
-        cells = truth * predicted, truth * (1.0 - predicted), (1.0 - truth) * predicted
-        hits, missed, wrong = (cell.sum(axis=1) for cell in cells)
-        return _ratio_of(self.of_one.terms(), (hits, missed, wrong, 0.0), empty=self.empty or 0.0)
-
-    def of_tables(self, tables: Array) -> Array:
-        """Average confusion matrices of shape (..., n_labels, 2, 2) over labels, or compute the metric of their sum.
-
-        Metrics that do not count true negatives are defined for labels of one class; others leave these out.
-        """
-        tables = tables.sum(axis=-3, keepdims=True) if self.average == "micro" else tables
-        terms = None if self.truth is not None else self.of_one.terms()
-        if terms is not None and terms["tn"] == (0.0, 0.0):
-            (right, wrong), (missed, hits) = np.moveaxis(tables, (-2, -1), (0, 1))
-            values = _ratio_of(terms, (hits, missed, wrong, right), empty=0.0)
-        else:
-            values = values_of_tables(self.of_one, tables)
-        weight = tables[..., 1, :].sum(axis=-1) if self.average == "weighted" else np.ones(values.shape)
-        if self.average == "weighted" and self.truth is not None:
-            weight = np.maximum(self.truth.positives(weight, tables.sum(axis=(-2, -1))), 0.0)
-        weight = np.where(np.isnan(values), 0.0, weight)
-        none = np.where(np.isnan(values).any(axis=-1), np.nan, 0.0)
-        total = weight.sum(axis=-1)
-        return np.divide(np.nansum(values * weight, axis=-1), total, out=none, where=total > 0.0)
-
-
-def values_of_tables(metric: Metric, tables: Array) -> Array:
-    """Compute the metric of confusion matrices (..., 2, 2), positive class last; NaN where a class has no samples."""
-    known = tables.sum(axis=-1).all(axis=-1)
-    values = np.full(known.shape, np.nan)
-    (tn, fp), (fn, tp) = np.moveaxis(tables[known], (-2, -1), (0, 1))
-    plain = type(metric).value is LinearFractional.value and type(metric).of is Metric.of
-    if plain and (terms := metric.terms()) is not None:
-        top, bottom = np.tensordot([terms[cell] for cell in CELLS], [tp, fn, fp, tn], (0, 0))
-        size = np.tensordot(np.abs([terms[cell][1] for cell in CELLS]), [tp, fn, fp, tn], 1)
-        values[known] = np.divide(top, bottom, out=np.zeros(top.shape), where=bottom > NOISE * size)
-        return values
-    columns = np.column_stack([tp, fp, fn, tn])
-    some, total, pos = np.unique(np.linspace(0, len(columns) - 1, _SPOTS, dtype=int)), columns.sum(axis=1), tp + fn
-    if len(columns) > _SPOTS:
-        # Metrics take one share of positives; most also take many, which is so much faster that it is worth a trial.
-        with suppress(TypeError, ValueError):
-            errors = np.minimum(fn, pos) / total, np.minimum(fp, total - pos) / total
-            values[known] = metric.value(*errors, pos=cast("float", pos / total))
-            if np.allclose(values[known][some], [_of_counts(metric, *counts) for counts in columns[some].tolist()]):
-                return values
-    values[known] = [_of_counts(metric, *counts) for counts in columns.tolist()]
-    return values
-
-
-def _of_counts(metric: Metric, tp: float, fp: float, fn: float, tn: float) -> float:
-    return metric.of(ErrorProfile.from_counts(tp=tp, fp=fp, fn=fn, tn=tn))
-
-
-def _ratio_of(terms: Terms | None, counts: tuple[Values, ...], *, empty: float) -> Array:
-    """Compute a ratio of sums from the numbers of its cells; ``empty`` where nothing is counted."""
-    assert terms is not None, "it is a ratio of sums"
-    top, bottom = (
-        sum(terms[cell][side] * np.asarray(n, dtype=float) for cell, n in zip(CELLS, counts)) for side in (0, 1)
-    )
-    return np.divide(top, bottom, out=np.full(np.shape(bottom), empty), where=np.asarray(bottom) > 0.0)
-
-
-def get_label_metric(metric: object) -> LabelMetric:
+def get_label_metric(metric: object) -> Averaged:
     """Look up the metric of several labels of a name, or return the object itself.
 
     Parameters
     ----------
-    metric : str, LabelMetric or callable
+    metric : str, Averaged or callable
         Name of a metric of two classes and how it is averaged: ``"f1_macro"``, ``"f2_micro"``, ``"f1_samples"``,
         ``"gmean_macro"``; or a function or scorer of scikit-learn with the values of such a metric.
 
     Returns
     -------
-    LabelMetric
+    Averaged
         The metric.
 
     Raises
@@ -633,9 +469,11 @@ def get_label_metric(metric: object) -> LabelMetric:
     Examples
     --------
     >>> get_label_metric("f2_macro")
-    LabelMetric(metric=FBeta(beta=2.0), average='macro')
+    Averaged(metric=FBeta(beta=2.0), average='macro', null=None)
     """
-    if isinstance(metric, LabelMetric):
+    if isinstance(metric, Averaged):
+        if metric.null is not None:
+            raise ValueError(f"null={metric.null!r} is a class, and y has several labels a sample; leave it out")
         return metric
     name, base, average = _parts(metric)
     if _is_function(metric):
@@ -643,7 +481,8 @@ def get_label_metric(metric: object) -> LabelMetric:
         if known is None:
             raise ValueError(
                 f"metric={metric!r} has the values of no mean over labels or samples that csf knows, and y has several "
-                f"columns; write 'f1_macro' {_OF_LABELS}, or LabelMetric(function, 'macro') for one of a single label"
+                f"columns; write 'f1_macro' {_OF_LABELS}, or csf.metrics.Averaged(csf.metrics.get_metric(function)) "
+                "for a function of a single label"
             )
         return known
     if average not in AVERAGES:
@@ -651,9 +490,9 @@ def get_label_metric(metric: object) -> LabelMetric:
             raise ValueError(f"metric={metric!r} is unknown for several labels; write 'f1_macro' {_OF_LABELS}")
         raise ValueError(
             f"metric={metric!r} is one of a single label, with y a 1d array, and y has several columns; write "
-            f"'{name or 'f1'}_macro' {_OF_LABELS}, or LabelMetric(metric, 'macro') for an object"
+            f"'{name or 'f1'}_macro' {_OF_LABELS}, or csf.metrics.Averaged(metric) for an object"
         )
-    return LabelMetric(base, average)
+    return Averaged(get_metric(base), average)
 
 
 _OF_LABELS = (
@@ -663,7 +502,7 @@ _OF_LABELS = (
 
 
 @_remembered
-def _label_metric_of(function: Function) -> LabelMetric | None:
+def _label_metric_of(function: Function) -> Averaged | None:
     """Find the metric of several labels of a function or scorer of scikit-learn, by its name and some of its values."""
     parts, rng = scorer_parts(function), np.random.default_rng(0)
     call = (
@@ -676,13 +515,10 @@ def _label_metric_of(function: Function) -> LabelMetric | None:
     truth, pred = (rng.random((2, 16, 4)) < 0.4) * 1
     truth[:2], pred[0], truth[:, 0], truth[:, 1], pred[:, 1] = 0, 0, 0, 0, 0
     weight = rng.uniform(0.5, 2.0, 16)
-    for other in _EMPTY if average in _EMPTY else [average]:
-        if (
-            other in AVERAGES
-            and measure_named(base).of_two() is not None
-            and (parts is None or parts.response == "predict")
-        ):
-            metric = LabelMetric(base, other)
+    one, is_of_labels = measure_named(base).of_two(), parts is None or parts.response == "predict"
+    for other in EMPTY if average in EMPTY else [average]:
+        if other in AVERAGES and one is not None and is_of_labels:
+            metric = Averaged(one, other)
             if np.isclose(call.of(truth, pred, weight), metric.of(truth, pred, weight)):
                 return metric
     return None

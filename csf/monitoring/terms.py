@@ -12,12 +12,12 @@ import numpy as np
 
 from csf._common.messages import did_you_mean
 from csf._common.typing import Array, BoolArray, Estimator, IntArray, Samples
+from csf.metrics.averages import Averaged
 from csf.metrics.base import CELLS, Measure
 from csf.metrics.binary import MeanCost
 from csf.metrics.confusion import CostMatrix
 from csf.metrics.constraints import Share, share_of
 from csf.metrics.demands import class_cells
-from csf.metrics.registry import LabelMetric
 from csf.metrics.row_costs import COSTS, OUTCOMES, CostTable, RowCosts
 
 # Kinds of each sample (n, m), how much of it is of each, and its cost, see `csf.monitoring.bets.TermHistogram`.
@@ -25,7 +25,7 @@ Parts: TypeAlias = tuple[IntArray, Array, Array]
 # Samples and costs of rows, by name, as `csf.monitoring.Monitor.update` takes them.
 Given: TypeAlias = Mapping[str, Samples]
 # What can be watched, if it is a ratio of sums over samples.
-Watchable: TypeAlias = Measure | LabelMetric | RowCosts
+Watchable: TypeAlias = Measure | RowCosts
 # Where nothing else is said, later weights and costs may be so many times as large as those of `fit`.
 HEAVIER = 2.0
 
@@ -166,7 +166,7 @@ class LabelScores(AmountTerms):
 
     largest = 1.0  # a mean of values up to 1
 
-    def __init__(self, metric: LabelMetric, rows: WatchedRows) -> None:
+    def __init__(self, metric: Averaged, rows: WatchedRows) -> None:
         super().__init__(rows, per_gain=True, loses=False)
         self._metric = metric
 
@@ -256,11 +256,13 @@ def _(metric: CostMatrix, rows: WatchedRows) -> RowTerms:
 
 
 @row_terms.register
-def _(metric: LabelMetric, rows: WatchedRows) -> RowTerms:
-    if metric.empty is None:
-        return row_terms(metric.of_one, rows)
+def _(metric: Averaged, rows: WatchedRows) -> RowTerms:
+    if rows.n_labels > 1 and metric.empty is None:
+        return row_terms(metric.metric, rows)
     _refuse_costs(rows)
-    return LabelScores(metric, rows)
+    if metric.empty is not None:
+        return LabelScores(metric, rows)
+    return PairTerms(pair_terms(metric, rows), rows, share_of(metric))
 
 
 @row_terms.register

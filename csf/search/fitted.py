@@ -435,7 +435,7 @@ class FittedSearch(AssessedMixin, SummaryMixin):
         if demand is not None and truth_of(self.metric) is not None and not of_labels:
             # Errors of the labels are those of the positive class.
             demand = on_positive(demand, self.classes_.tolist(), self.pos_label_)
-        return constraint_of_truth(get_label_metric(self.metric).of_one if of_labels else self.metric, demand)
+        return constraint_of_truth(get_label_metric(self.metric).metric if of_labels else self.metric, demand)
 
     def _watched(self, demand: Constraint | None) -> list[tuple[int | None, tuple[Any, ...]]]:
         """List the first arguments of monitors, with the column of the label that each one is for."""

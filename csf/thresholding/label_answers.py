@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from csf.evaluate.intervals import DrawnErrors
     from csf.evaluate.label_means import EntrySampleDraws
     from csf.evaluate.stores import HeldOutEntries
-    from csf.metrics.registry import LabelMetric
+    from csf.metrics.averages import Averaged
 
 
 class LabelAnswers(ScoreAnswers):
@@ -112,7 +112,7 @@ class SampleMeanTerms(AnswerTerms):
     n_classes = n_answers = 2
     unit = 1.0
 
-    def __init__(self, entries: Units | HeldOutEntries, labels: IntArray, metric: LabelMetric) -> None:
+    def __init__(self, entries: Units | HeldOutEntries, labels: IntArray, metric: Averaged) -> None:
         self.entries, self.labels, self.metric = entries, labels, metric
         self.truth, self.n_labels = entries.truth.astype(np.int64), int(labels.max()) + 1
 

@@ -12,7 +12,7 @@ import numpy as np
 from csf._common.typing import Array, IntArray, Label
 from csf._common.validation import check_share
 from csf.data.responses import margin
-from csf.metrics.registry import values_of_tables
+from csf.metrics.averages import values_of_tables
 from csf.thresholding.batch import places_limited, shares_limited
 from csf.thresholding.capacity import LOST, merged_lost
 from csf.thresholding.evaluation import GivenAnswers, TableTerms, TunedAnswers

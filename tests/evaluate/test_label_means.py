@@ -7,9 +7,9 @@ from sklearn.metrics import fbeta_score
 from csf.evaluate import ScoreStore
 from csf.evaluate.draws import CodedRow, units_of
 from csf.evaluate.label_means import LabelledSamples, SampleDraws
-from csf.metrics import FBeta, LabelMetric
+from csf.metrics import Averaged, FBeta
 
-EXAMPLES = LabelMetric("f1", "examples")
+EXAMPLES = Averaged(FBeta(), "examples")
 
 
 def mean_f(truth, found, weight=None, beta=1.0, empty=1.0):
@@ -29,7 +29,7 @@ def rows():
 def test_the_best_cut_is_the_best_of_all(average, empty, beta, weighted, rows):
     truth, score, weight = rows
     given = weight.astype(float) if weighted else None
-    known = LabelledSamples(truth.ravel(), 3, LabelMetric(FBeta(beta), average))
+    known = LabelledSamples(truth.ravel(), 3, Averaged(FBeta(beta), average))
     cut, value = known.best_cut(score.ravel(), None if given is None else np.repeat(given, 3))
     every = [mean_f(truth, score >= each, given, beta, empty) for each in [*np.unique(score), np.inf]]
     assert value == pytest.approx(max(every))

@@ -17,6 +17,7 @@ from csf import CostSearch
 from csf.metrics import (
     CONFUSION_METRICS,
     METRICS,
+    Averaged,
     BalancedAccuracy,
     ConfusionFunction,
     ConfusionMetric,
@@ -24,7 +25,6 @@ from csf.metrics import (
     CostMatrix,
     CustomMetric,
     FBeta,
-    FBetaOfClasses,
     GMean,
     OfTwoClasses,
     WeightedAccuracy,
@@ -43,6 +43,7 @@ REFERENCES = {
     "f0.5_macro": partial(sk.fbeta_score, beta=0.5, average="macro", **PLAIN),
     "f1_micro": partial(sk.f1_score, average="micro", **PLAIN),
     "f1_weighted": partial(sk.f1_score, average="weighted", **PLAIN),
+    "jaccard_macro": partial(sk.jaccard_score, average="macro", **PLAIN),
     "accuracy": sk.accuracy_score,
     "balanced_accuracy": sk.balanced_accuracy_score,
     "gmean": lambda y, z, *, sample_weight: (
@@ -63,8 +64,8 @@ def root_of_recalls(confusion):
 
 
 OTHERS = [
-    FBetaOfClasses(3.0),
-    FBetaOfClasses(2.0, null=1, average="micro"),
+    Averaged(FBeta(3.0)),
+    Averaged(FBeta(2.0), null=1, average="micro"),
     CostMatrix(COSTS),
     ConfusionFunction(root_of_recalls),
 ]
@@ -102,7 +103,7 @@ def test_values_are_those_of_scikit_learn(name, seed, n_classes, is_weighted):
 def test_micro_averages_leave_out_the_class_of_nothing_to_find(beta):
     y, z, weight = predictions(0)
     expected = sk.fbeta_score(y, z, beta=beta, labels=[0, 1, 3], average="micro", sample_weight=weight)
-    metric = FBetaOfClasses(beta, null=2, average="micro")
+    metric = Averaged(FBeta(beta), null=2, average="micro")
     assert metric.value(shares_of(y, z, 4, weight)) == pytest.approx(expected, abs=1e-12)
     slopes, offsets = metric.affine(shares_of(y, z, 4))
     assert (slopes[2], *offsets[[0, 1, 3]]) == (0.0, 0.0, 0.0, 0.0)
@@ -222,7 +223,7 @@ def test_two_classes_are_the_binary_metric(name, fnr, fpr, pos):
 @given(fnr=rates, fpr=rates, pos=shares)
 def test_one_class_of_nothing_to_find_is_the_binary_f1(fnr, fpr, pos):
     fn, fp = fnr * pos, fpr * (1 - pos)
-    two = get_metric(FBetaOfClasses(2.0, null=0, average="micro"))
+    two = get_metric(Averaged(FBeta(2.0), null=0, average="micro"))
     assert two.value(fn, fp, pos=pos) == pytest.approx(FBeta(2.0).value(fn, fp, pos=pos), rel=1e-9)
 
 
@@ -262,10 +263,10 @@ def test_names_give_metrics_of_any_number_of_classes(name):
 
 
 def test_any_beta_has_a_name():
-    assert get_confusion_metric("f.25_macro") == FBetaOfClasses(0.25)
-    assert get_confusion_metric("f3_micro") == FBetaOfClasses(3.0, average="micro")
-    assert get_metric("f3_macro") == OfTwoClasses(FBetaOfClasses(3.0))
-    assert FBetaOfClasses(null=2, average="micro").name == "f1_micro(null=2)"
+    assert get_confusion_metric("f.25_macro") == Averaged(FBeta(0.25))
+    assert get_confusion_metric("f3_micro") == Averaged(FBeta(3.0), average="micro")
+    assert get_metric("f3_macro") == OfTwoClasses(Averaged(FBeta(3.0)))
+    assert Averaged(FBeta(), null=2, average="micro").name == "f1_micro(null=2)"
 
 
 def test_objects_stay_themselves_or_become_those_of_their_name():
@@ -281,7 +282,12 @@ def test_objects_stay_themselves_or_become_those_of_their_name():
 @pytest.mark.parametrize(
     ("metric", "way_out"),
     [
-        *(("f1", "'f1_macro'.*null_class="), ("f2", "'f2_macro'"), ("f.3", "'f.3_macro'"), ("jaccard", "'f1_macro'")),
+        *(
+            ("f1", "'f1_macro'.*null_class="),
+            ("f2", "'f2_macro'"),
+            ("f.3", "'f.3_macro'"),
+            ("jaccard", "'jaccard_macro'"),
+        ),
         *((FBeta(2.0), "'f2_macro'"), (WeightedAccuracy(3.0, 1.0), "ConfusionMetric object")),
         (CustomMetric((1, -1, -1, 1, 0, 0), label="accuracy"), "ConfusionMetric object"),
         (Constrained(get_metric("gmean"), get_constraint("precision >= 0.8")), "'f1_macro'"),
@@ -325,17 +331,17 @@ def test_functions_return_one_finite_number(value):
         (lambda: ConfusionFunction("f1"), "function must be a function of a confusion matrix, got 'f1'"),
         (lambda: ConfusionFunction(np.sum, label=3), "label must be a text, got 3"),
         (lambda: OfTwoClasses(BalancedAccuracy()), "confusion must be a csf.metrics.ConfusionMetric"),
-        (lambda: FBetaOfClasses(0.0), "beta must be positive"),
-        (lambda: FBetaOfClasses(-1.0, average="micro"), "beta must be positive"),
-        (lambda: FBetaOfClasses(null=-1, average="micro"), "null must be an int >= 0"),
-        (lambda: FBetaOfClasses(null=1), "null=1 is of the micro average, got average='macro'"),
-        (lambda: FBetaOfClasses(average="samples"), "average must be one of"),
+        (lambda: Averaged(FBeta(0.0)), "beta must be positive"),
+        (lambda: Averaged(FBeta(-1.0), average="micro"), "beta must be positive"),
+        (lambda: Averaged(FBeta(), null=-1, average="micro"), "null must be an int >= 0"),
+        (lambda: Averaged(FBeta(), null=1), "null=1 is of the micro average, got average='macro'"),
+        (lambda: Averaged(FBeta(), average="median"), "average must be one of"),
         (
-            lambda: FBetaOfClasses(null=3, average="micro").value(random_confusion(0)),
+            lambda: Averaged(FBeta(), null=3, average="micro").value(random_confusion(0)),
             "null=3 is no code of the 3 classes",
         ),
         (
-            lambda: FBetaOfClasses(null=3, average="micro").gradient(random_confusion(0)),
+            lambda: Averaged(FBeta(), null=3, average="micro").gradient(random_confusion(0)),
             "null=3 is no code of the 3 classes",
         ),
     ],

@@ -10,6 +10,7 @@ from sklearn.metrics import precision_score, recall_score
 
 from csf.metrics import (
     METRICS,
+    Averaged,
     ConfusionMetric,
     Constrained,
     Constraint,
@@ -19,7 +20,6 @@ from csf.metrics import (
     FalseNegativeRate,
     FalsePositiveRate,
     FBeta,
-    FBetaOfClasses,
     GMean,
     OfTwoClasses,
     Precision,
@@ -248,11 +248,11 @@ def test_values_out_of_reach_have_the_share_at_the_end():
 
 
 def test_of_several_classes_accuracy_is_one():
-    for metric in (get_confusion_metric("accuracy"), FBetaOfClasses(average="micro")):
+    for metric in (get_confusion_metric("accuracy"), Averaged(FBeta(), average="micro")):
         assert share_of(metric).counts(tp=7, fn=3, fp=0, tn=0) == (7, 10)
     for name in ("f1_macro", "gmean", "cohen_kappa", "quadratic_kappa"):
         assert share_of(get_confusion_metric(name)) is None
-    assert share_of(FBetaOfClasses(null=0, average="micro")) is None
+    assert share_of(Averaged(FBeta(), null=0, average="micro")) is None
     assert share_of(CostMatrix(np.eye(3))) is None
 
     class Other(ConfusionMetric):

@@ -14,11 +14,11 @@ from csf import CostSearch, ErrorProfile
 from csf._common.identity import fingerprint
 from csf.metrics import (
     MCC,
+    Averaged,
     BalancedAccuracy,
     CohenKappa,
     ConfusionFunction,
     FBeta,
-    FBetaOfClasses,
     Jaccard,
     OfTwoClasses,
     Precision,
@@ -110,7 +110,7 @@ def test_values_of_several_classes_are_the_functions_own(function):
         (make_scorer(sk.f1_score), FBeta(1.0)),
         (make_scorer(sk.fbeta_score, beta=3.7), FBeta(3.7)),
         (partial(sk.fbeta_score, beta=2.0), FBeta(2.0)),
-        (make_scorer(sk.f1_score, average="macro"), OfTwoClasses(FBetaOfClasses())),
+        (make_scorer(sk.f1_score, average="macro"), OfTwoClasses(Averaged(FBeta()))),
         (make_scorer(sk.jaccard_score), Jaccard()),
         (make_scorer(sk.cohen_kappa_score), CohenKappa()),
         (sk.get_scorer("precision"), Precision()),
@@ -126,9 +126,9 @@ def test_functions_with_the_values_of_a_metric_are_that_metric(function, metric)
 
 
 def test_functions_of_several_classes_become_known_metrics_too():
-    assert get_confusion_metric(make_scorer(sk.fbeta_score, beta=3, average="macro")) == FBetaOfClasses(3.0)
+    assert get_confusion_metric(make_scorer(sk.fbeta_score, beta=3, average="macro")) == Averaged(FBeta(3.0))
     assert get_confusion_metric(make_scorer(sk.cohen_kappa_score, weights="quadratic")) == WeightedKappa()
-    assert get_confusion_metric(sk.get_scorer("f1_micro")) == FBetaOfClasses(average="micro")
+    assert get_confusion_metric(sk.get_scorer("f1_micro")) == Averaged(FBeta(), average="micro")
     assert get_confusion_metric(sk.matthews_corrcoef) == MCCOfClasses()
     assert isinstance(get_confusion_metric(worst_recall), ConfusionFunction)
 

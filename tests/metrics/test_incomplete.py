@@ -22,10 +22,11 @@ from csf.metrics import (
     get_metric,
     named,
 )
+from csf.metrics.averages import Averaged
 from csf.metrics.base import CELLS
 from csf.metrics.constraints import share_of
 from csf.metrics.incomplete import TrueMetric, TrueRatio
-from csf.metrics.registry import LabelMetric, aim, constraint_of_truth, get_label_metric, truth_of
+from csf.metrics.registry import aim, constraint_of_truth, get_label_metric, truth_of
 from csf.testing import check_metric
 
 RATES = ({"labelled": 0.2}, {"missed": 0.3, "false": 0.05})
@@ -109,15 +110,15 @@ def test_labels_are_averaged_by_their_true_positives(table, other, missed, false
     truth = stacked(*(dict(zip(("tp", "fn", "fp", "tn"), each)) for each in (table, other)))
     labels = stacked(*(labelled_table(*each, missed, false) for each in (table, other)))
     for average in ("macro", "micro", "weighted"):
-        found = LabelMetric(Incomplete("f1", missed=missed, false=false), average).of_tables(labels)
-        assert found == pytest.approx(LabelMetric("f1", average).of_tables(truth))
+        found = Averaged(Incomplete("f1", missed=missed, false=false), average).of_tables(labels)
+        assert found == pytest.approx(Averaged(FBeta(), average).of_tables(truth))
 
 
 def test_the_truth_is_found_inside_averages_and_constraints():
     metric = Incomplete("f1", labelled=0.2)
     constrained = aim(metric, "precision >= 0.5")
-    assert truth_of(metric) is truth_of(LabelMetric(metric, "macro")) is truth_of(constrained) is metric
-    assert truth_of("f1") is truth_of(get_metric("f1")) is truth_of(LabelMetric("f1", "macro")) is None
+    assert truth_of(metric) is truth_of(Averaged(metric, "macro")) is truth_of(constrained) is metric
+    assert truth_of("f1") is truth_of(get_metric("f1")) is truth_of(Averaged(FBeta(), "macro")) is None
 
 
 def test_precision_is_still_a_share_of_samples():
@@ -137,12 +138,12 @@ def test_ranges_take_the_middle_and_reach_over_both_ends():
     low, high = metric_interval(y, pred, metric)
     ends = [metric_interval(y, pred, Incomplete("f1", labelled=share)) for share in (0.1, 0.4)]
     assert (low, high) == (ends[1][0], ends[0][1])
-    label = LabelMetric(metric, "macro")
+    label = Averaged(metric, "macro")
     both = metric_interval(np.column_stack([y, y]), np.column_stack([pred, pred]), label)
     assert (
         both[0]
         < metric_interval(
-            np.column_stack([y, y]), np.column_stack([pred, pred]), LabelMetric(Incomplete("f1", labelled=0.2), "macro")
+            np.column_stack([y, y]), np.column_stack([pred, pred]), Averaged(Incomplete("f1", labelled=0.2), "macro")
         )[0]
     )
 
@@ -168,7 +169,7 @@ def test_they_are_objects_like_other_metrics():
     metric = Incomplete("f1", labelled=0.2)
     assert pickle.loads(pickle.dumps(metric)) == metric == get_metric(metric)
     assert hash(metric) == hash(Incomplete(FBeta(), labelled=0.2))
-    assert get_label_metric(LabelMetric(metric, "macro")).name.startswith("true f1")
+    assert get_label_metric(Averaged(metric, "macro")).name.startswith("true f1")
     assert Incomplete("specificity", labelled=0.2).trivial_answer(pos=0.1) == "negative"
 
 

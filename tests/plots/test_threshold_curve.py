@@ -16,7 +16,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
 from csf import CostSearch, tune_threshold
-from csf.metrics import FBeta, Incomplete, LabelMetric, RowCosts, get_metric
+from csf.metrics import Averaged, FBeta, Incomplete, RowCosts, get_metric
 from csf.plots import ThresholdCurveDisplay
 from csf.plugin import PlugInClassifier
 from csf.thresholding import threshold_curve
@@ -328,7 +328,7 @@ def test_of_many_labels_the_lowest_have_lines():
 def test_labels_that_share_a_threshold_are_drawn_by_their_own_average(average):
     search, (X, y) = search_of(f"labels {average}"), samples_of(f"labels {average}")
     display = ThresholdCurveDisplay.from_estimator(search, X, y)
-    assert display.value == pytest.approx(LabelMetric("f1", average).of(y, search.predict(X)))
+    assert display.value == pytest.approx(Averaged(FBeta(), average).of(y, search.predict(X)))
     assert f"f1_{average} = " in display.label_.get_text()
 
 

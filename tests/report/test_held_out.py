@@ -12,7 +12,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
 import csf
-from csf.metrics import FBeta, GMean, Incomplete, LabelMetric, get_confusion_metric, get_metric
+from csf.metrics import Averaged, FBeta, GMean, Incomplete, get_confusion_metric, get_metric
 from csf.plots.words import base_name, parameter_names, short, spread
 from csf.report.held_out import JUDGES, HeldOut, confusion, label_scores
 
@@ -99,7 +99,7 @@ def test_several_labels_are_judged_by_their_average(average):
     truth[:, 2] = 0  # a label that no sample has counts as in scikit-learn
     weight = rng.integers(1, 4, 300).astype(float)
     noisy, right = judge_labels(
-        LabelMetric("f1", average), truth, {"it": truth ^ noise, "right": truth > 0}, weight=weight
+        Averaged(FBeta(), average), truth, {"it": truth ^ noise, "right": truth > 0}, weight=weight
     )
     options = {"average": average, "sample_weight": weight, "zero_division": 0.0}
     assert noisy.value == pytest.approx(f1_score(truth, truth ^ noise, **options))
@@ -107,7 +107,7 @@ def test_several_labels_are_judged_by_their_average(average):
     assert right.difference == pytest.approx(noisy.value - right.value)
     assert right.difference_interval[1] < 0
     with pytest.raises(ValueError, match=r"'sure' must predict 0 or 1 for each label, got 0\.5"):
-        judge_labels(LabelMetric("f1", average), truth, {"sure": np.full(truth.shape, 0.5)})
+        judge_labels(Averaged(FBeta(), average), truth, {"sure": np.full(truth.shape, 0.5)})
 
 
 def test_several_classes_with_nothing_to_find_count_wrong_ones_as_missed():
@@ -186,9 +186,9 @@ def test_tables_of_classes_and_labels_are_of_the_truth(positive):
         several = np.column_stack([y, truth])
 
         def of_labels(metric, labels):
-            search = csf.CostSearch(LogisticRegression(), LabelMetric(metric, "micro"), **options).fit(X, labels)
+            search = csf.CostSearch(LogisticRegression(), Averaged(metric, "micro"), **options).fit(X, labels)
             return label_scores(search, HeldOut(X, labels, None, {"found": np.column_stack([found, found])}, []))
 
-        first, other = (of_labels(*each)[0] for each in ((metric, several), ("f1", np.column_stack([truth, truth]))))
+        first, other = (of_labels(*each)[0] for each in ((metric, several), (FBeta(), np.column_stack([truth, truth]))))
         assert first[1:5] == pytest.approx(other[1:5])
         assert first[5] == pytest.approx(other[5])

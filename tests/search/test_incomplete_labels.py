@@ -9,7 +9,7 @@ from sklearn.metrics import f1_score, precision_score, recall_score
 import csf
 from csf import CostSearch
 from csf.metrics import FBeta, Incomplete, Review
-from csf.metrics.registry import LabelMetric
+from csf.metrics.averages import Averaged
 
 SHARE = 0.25
 X, TRUTH = make_classification(4000, 6, weights=[0.8], flip_y=0.05, class_sep=1.2, random_state=0)
@@ -80,7 +80,7 @@ def test_scores_without_a_model_and_several_labels():
     labels = np.column_stack([Y, (X[:, 1] > 1.0) & (Y == 0)]).astype(int)
     for average in ("macro", "micro"):
         options = QUICK | {"constraint": "precision >= 0.4"}
-        search = CostSearch(LogisticRegression(), LabelMetric(metric, average), **options).fit(X, labels)
+        search = CostSearch(LogisticRegression(), Averaged(metric, average), **options).fit(X, labels)
         names = [part for each in getattr(search, "searches_", [search]) for part in each.result_.rates]
         assert set(names) == {"true precision (25 % of the positives labelled)"}
         assert search.score(X, labels) == pytest.approx(search.corrected_score_, abs=0.1)
@@ -142,7 +142,7 @@ def test_reviews_are_refused_before_training(given, confidence):
     options = QUICK | {"review": Review(**given), "error_score": "raise"}
     options |= {"confidence": confidence} if "wrong" in given else {}
     single, noisy = Incomplete("f1", labelled=SHARE), Incomplete("accuracy", missed=0.3, false=0.1)
-    for metric, y in ((single, Y), (noisy, Y), (LabelMetric(single, "macro"), np.column_stack([Y, Y]))):
+    for metric, y in ((single, Y), (noisy, Y), (Averaged(single, "macro"), np.column_stack([Y, Y]))):
         with pytest.raises(ValueError, match=r"review=Review\(.* is not for metric='true .*complete labels"):
             CostSearch(Untrainable(), metric, **options).fit(X, y)
 
@@ -155,7 +155,7 @@ def test_several_classes_beside_a_null_class_are_refused_before_training():
 
 
 def test_other_shares_of_positives_are_refused_and_not_advised(known, tmp_path):
-    labels = CostSearch(LogisticRegression(), LabelMetric(known.metric, "macro"), **QUICK)
+    labels = CostSearch(LogisticRegression(), Averaged(known.metric, "macro"), **QUICK)
     labels.fit(X, np.column_stack([Y, Y]))
     for search, shares in ((known, 0.1), (known, {0: 0.9, 1: 0.1}), (labels, [0.1, 0.2])):
         for call in (lambda each=search, pos=shares: each.at_prevalence(pos), lambda each=search: each.prevalence(X)):

@@ -12,7 +12,8 @@ from scipy.special import expit, logit
 
 from csf.evaluate.draws import Units
 from csf.metrics import Incomplete, Recall, Review, RowCosts, get_metric
-from csf.metrics.registry import truth_of, values_of_tables
+from csf.metrics.averages import values_of_tables
+from csf.metrics.registry import truth_of
 from csf.metrics.row_costs import CostTable
 from csf.search.threshold import GivenProbabilities, GivenScores
 from csf.thresholding.capacity import LabelledScores, ReviewBands, ScoreAnswers, bands_of_costs, bands_of_score

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from csf.evaluate.draws import Units
 from csf.metrics import CostMatrix, get_confusion_metric, get_metric
-from csf.metrics.registry import values_of_tables
+from csf.metrics.averages import values_of_tables
 from csf.thresholding.evaluation import GivenAnswers, TableTerms, TunedAnswers
 
 

@@ -20,7 +20,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import confusion_matrix
 from sklearn.svm import LinearSVC
 
-from csf.metrics import ConfusionFunction, Constraint, CostMatrix, FBetaOfClasses, get_confusion_metric, get_constraint
+from csf.metrics import Averaged, ConfusionFunction, Constraint, CostMatrix, FBeta, get_confusion_metric, get_constraint
 from csf.metrics.demands import ConstrainedClasses, demands_on
 from csf.thresholding import ClassProbabilityRule
 from csf.thresholding import _kernels as kernels
@@ -101,7 +101,7 @@ def test_the_kept_rule_has_the_best_value_of_the_literal_algorithm(metric):
 def test_two_classes_are_cut_at_half_the_f_measure():
     """The affine rule of a binary F (micro-F without the null class) is p > F / 2."""
     proba, codes = problem(2, 3000)
-    metric = FBetaOfClasses(null=1, average="micro")
+    metric = Averaged(FBeta(), null=1, average="micro")
     rule = tune_rule(proba, codes, metric)
     confusion = confusion_of(codes, rule.decide(proba), 2)
     at_once = ClassProbabilityRule(*metric.affine(confusion))

@@ -20,9 +20,10 @@ from csf.evaluate import Candidate, Chooser, Resampling, ScoreStore, kept
 from csf.evaluate.assessment import n_draws_of
 from csf.evaluate.choices import BEST, decisions
 from csf.evaluate.resampling import EntryResampling, FixedEntries
+from csf.metrics.averages import values_of_tables
 from csf.metrics.binary import Recall
 from csf.metrics.profile import ErrorProfile, Hull
-from csf.metrics.registry import positive_class, truth_of, values_of_tables
+from csf.metrics.registry import positive_class, truth_of
 from csf.metrics.trials import Trial, gap, known_hull, outcome
 from csf.search.certification import with_tested_threshold
 from csf.search.config import (

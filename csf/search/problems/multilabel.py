@@ -27,8 +27,9 @@ from csf.evaluate.choices import decisions
 from csf.evaluate.draws import Units
 from csf.evaluate.label_means import EntrySampleDraws, LabelledSamples, SampleDraws
 from csf.metrics import get_constraint
+from csf.metrics.averages import Averaged, values_of_tables
 from csf.metrics.constraints import all_of
-from csf.metrics.registry import LabelMetric, constraint_of_truth, get_label_metric, values_of_tables
+from csf.metrics.registry import constraint_of_truth, get_label_metric
 from csf.metrics.trials import nothing_worked
 from csf.search.config import (
     chooser_of,
@@ -91,7 +92,7 @@ class MultilabelRule(DecisionRule):
     threshold: Any
     names: Sequence[Label] = ()
     # A mean over samples.
-    aim: LabelMetric | None = None
+    aim: Averaged | None = None
 
     in_words = f"each label by its own rule, on a column of the scores of its own estimator: {ThresholdRule.in_words}"
     review_in_words = ThresholdRule.review_in_words
@@ -113,7 +114,7 @@ class MultilabelRule(DecisionRule):
 
     @classmethod
     def of(
-        cls, estimators: list[Estimator], *, threshold: float | None, aim: LabelMetric | None = None, **options: Any
+        cls, estimators: list[Estimator], *, threshold: float | None, aim: Averaged | None = None, **options: Any
     ) -> Self:
         """Create the rule of estimators that share a threshold; see `ThresholdRule.of`."""
         rules = tuple(ThresholdRule.of(estimator, threshold=threshold, **options) for estimator in estimators)
@@ -184,7 +185,7 @@ class MultilabelRule(DecisionRule):
 
 
 def with_means(
-    pairs: ThresholdCurve, truth: BoolArray, score: Array, weight: Array | None, *, n_labels: int, aim: LabelMetric
+    pairs: ThresholdCurve, truth: BoolArray, score: Array, weight: Array | None, *, n_labels: int, aim: Averaged
 ) -> ValuedCurve:
     """Add the mean F-beta over samples at each threshold to the curve of pairs of a sample and a label."""
     ordered, values = LabelledSamples(truth, n_labels, aim).cumulated(score, weight)
@@ -226,7 +227,7 @@ class LabelsResult(BinaryResult):
         return entries.reshape(-1, self.order.size)[:, np.argsort(self.order)]
 
     @staticmethod
-    def read_metric(metric: Any) -> LabelMetric:
+    def read_metric(metric: Any) -> Averaged:
         """Read a metric of several labels."""
         return get_label_metric(metric)
 
@@ -287,7 +288,7 @@ class SampleMeansResult(LabelsResult):
     """Result of a search of the mean over rows."""
 
     n_labels: int
-    aim: LabelMetric
+    aim: Averaged
 
     def evaluation(self, seed: int, review: Review | None = None) -> Evaluation:
         """Return what evaluates the answers by the winner's score, within limits by label."""
@@ -311,7 +312,7 @@ class SampleMeansResult(LabelsResult):
 
 
 def conclude_sample_means(
-    searched: SearchRecord, *, n_labels: int, aim: LabelMetric, margin: float | None
+    searched: SearchRecord, *, n_labels: int, aim: Averaged, margin: float | None
 ) -> SampleMeansResult:
     """Conclude trials that were judged on all pairs of a row and a label, now by the mean over rows."""
     store: ScoreStore = searched.store
@@ -404,7 +405,7 @@ class LabelSearch:
         task, self.held_back = self._split(config, task)
         _check_folds(config.cv, self.labels)
         base, grid = _of_each_label(config)
-        config = replace(config, base=base, param_grid=grid, metric=self.aim.of_one, confidence=None)
+        config = replace(config, base=base, param_grid=grid, metric=self.aim.metric, confidence=None)
         codes = self.labels.ordered
         splits, seed, fit_params = common_splits(config, task.X, label_strata(codes), task.fit_params)
         if config.may_hold_out_less:
@@ -504,9 +505,7 @@ class AllLabels(BinaryProblem):
         columns = zip(model, fold.columns)
         return np.column_stack([super(AllLabels, self).held_out_scores(one, column) for one, column in columns])
 
-    def rule_of(
-        self, result: BinaryResult, estimator: list[Estimator], aim: LabelMetric | None = None
-    ) -> MultilabelRule:
+    def rule_of(self, result: BinaryResult, estimator: list[Estimator], aim: Averaged | None = None) -> MultilabelRule:
         """Build the rule of the fitted estimators of all labels; ``aim`` is a mean over samples."""
         options = {"known": np.arange(2), "names": np.arange(2), "null": 0, "costs": result.winner.costs}
         return MultilabelRule.of(estimator, threshold=result.threshold, aim=aim, tuned=result.config.tunes, **options)
@@ -517,11 +516,9 @@ class SampleMeans(AllLabels):
     """Labels that share costs and a threshold, evaluated by the mean over samples."""
 
     n_labels: int
-    aim: LabelMetric
+    aim: Averaged
 
-    def rule_of(
-        self, result: BinaryResult, estimator: list[Estimator], aim: LabelMetric | None = None
-    ) -> MultilabelRule:
+    def rule_of(self, result: BinaryResult, estimator: list[Estimator], aim: Averaged | None = None) -> MultilabelRule:
         """Build the rule of the fitted estimators of all labels."""
         return super().rule_of(result, estimator, self.aim)
 
@@ -633,11 +630,11 @@ class MeanResult:
         return result, None if rule is None or new_rule is None else replace(new_rule, names=rule.names)
 
 
-def _check(config: SearchConfig, aim: LabelMetric) -> None:
+def _check(config: SearchConfig, aim: Averaged) -> None:
     """Raise an error for options that have no meaning for several labels."""
     (LABELS if aim.average == "macro" else SHARED_THRESHOLD).check(config)
     if aim.average == "weighted":
-        name = f"{aim.of_one.name}_macro"
+        name = f"{aim.metric.name}_macro"
         raise ValueError(
             f"metric={aim.name!r} of several labels is largest where each label's own is, as {name!r} is: search for "
             f"{name!r}, and judge predictions with csf.metric_interval(y, pred, {aim.name!r})"
@@ -646,9 +643,9 @@ def _check(config: SearchConfig, aim: LabelMetric) -> None:
         SAMPLE_MEANS.check(config, f"metric={aim.name!r}")
 
 
-def _demands_of(config: SearchConfig, names: Sequence[Label], aim: LabelMetric) -> list[Constraint | None]:
+def _demands_of(config: SearchConfig, names: Sequence[Label], aim: Averaged) -> list[Constraint | None]:
     """Return the constraint on each label; a part without a label is one on all of them."""
-    constraint = constraint_of_truth(aim.of_one, get_constraint(config.constraint))
+    constraint = constraint_of_truth(aim.metric, get_constraint(config.constraint))
     if constraint is None:
         return [None] * len(names)
     if aim.average != "macro" and any(part.of is not None for part in constraint.parts):

@@ -31,7 +31,7 @@ from sklearn.utils import get_tags
 
 from csf import CostSearch, ErrorProfile
 from csf.data.labels import label_strata
-from csf.metrics import FBeta, LabelMetric, Tversky
+from csf.metrics import Averaged, FBeta, Tversky
 from csf.metrics.registry import get_label_metric
 from csf.strategies import Ladder
 from csf.thresholding import threshold_curve
@@ -554,11 +554,11 @@ def test_what_is_proposed_for_the_hamming_loss(data):
 
 
 def test_metrics_by_name():
-    assert get_label_metric("f0.25_micro") == LabelMetric(FBeta(0.25), "micro")
+    assert get_label_metric("f0.25_micro") == Averaged(FBeta(0.25), "micro")
     assert get_label_metric("balanced_accuracy_macro").name == "balanced_accuracy_macro"
-    assert get_label_metric(LabelMetric(Tversky(), "macro")).of_one == Tversky()
+    assert get_label_metric(Averaged(Tversky(), "macro")).metric == Tversky()
     with pytest.raises(ValueError, match="average must be one of"):
-        LabelMetric("f1", "median")
+        Averaged(FBeta(), "median")
     with pytest.raises(ValueError, match="the mean over samples is that of F-beta"):
         get_label_metric("gmean_samples")
     with pytest.raises(ValueError, match="unknown metric 'nothing'"):
