@@ -638,9 +638,9 @@ class Review:
     wrong : float or dict, default=None
         Largest share of wrong answers among the rows that get each label without a review. A dict such as ``{"urgent":
         0.01}`` limits one of them; of two classes ``"negative"`` and ``"positive"`` also name those that no label is
-        called like. More rows are reviewed for it, beyond ``at_most`` where need be. It
-        holds on the held-out rows, and so on new ones about half the time; with ``confidence`` of the search it is
-        certified, for each answer by itself, on the ``calibration`` share. Where a limit cannot be shown, all rows are
+        called like. More rows are reviewed for it, beyond ``at_most`` where need be. It holds on the held-out rows, and
+        so on new ones about half the time; with ``confidence`` of the search it is certified on the ``calibration``
+        share, so that all limits, and the constraint, hold together. Where a limit cannot be shown, all rows are
         reviewed that would have been answered so. Alone, without ``cost`` and ``at_most``, it has as few rows reviewed
         as it needs.
 

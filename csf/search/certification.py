@@ -8,13 +8,25 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from csf._common.messages import warn
+from csf._common.typing import Label
 from csf.thresholding.certificates import CROSS_FITTED, Decisions, certify, certify_decisions
 
 if TYPE_CHECKING:
     from csf.metrics.base import Metric
-    from csf.metrics.constraints import Constraint
+    from csf.metrics.constraints import Constraint, Review
     from csf.thresholding.certificates import Guarantee
     from csf.thresholding.exact_tests import ScoredSamples
+
+
+def n_promises(constraint: object, review: Review | None, answers: Sequence[Label]) -> int:
+    """Count what a search promises of its answers: its constraint, and each limit of its review on wrong ones."""
+    return (constraint is not None) + (0 if review is None else len(review.limits_on(answers)))
+
+
+def confidence_in_each(confidence: float, n_tests: int) -> float:
+    """Return the confidence in each of some promises with which all together hold as wanted (Bonferroni)."""
+    # One promise alone has the very number that was wanted.
+    return confidence + (1.0 - confidence) * (1.0 - 1.0 / n_tests)
 
 
 def with_tested_threshold(

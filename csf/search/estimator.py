@@ -29,6 +29,7 @@ from csf.evaluate import MAX_BYTES
 from csf.metrics import get_constraint
 from csf.metrics.registry import is_label_metric, metric_of
 from csf.metrics.row_costs import COSTS, RowCosts, given_costs
+from csf.search.certification import confidence_in_each, n_promises
 from csf.search.config import SearchConfig, SearchOptions
 from csf.search.fitted import FittedSearch, class_attributes
 from csf.search.loop import Deadline
@@ -113,8 +114,9 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier, Search
         ``"recall gap <= 0.05 by sex"`` and ``"precision >= 0.8 in each country"`` have a threshold for each value of a
         column of X, or of ``by=`` of `fit` and `predict`; for some uses this is illegal, see the guide.
     confidence : float, default=None
-        Probability, in (0, 1), with which the constraint, and limits on wrong answers of a review, also hold on new
-        data. The promise breaks if you repeat the search until one passes. See `csf.thresholding.certificates`.
+        Probability, in (0, 1), with which the constraint and all limits on wrong answers of a review also hold on new
+        data, all together. The promise breaks if you repeat the search until one passes. See
+        `csf.thresholding.certificates`.
     calibration : float, "cross-fit" or None, default=None
         Share of the samples that is held back and tests the constraint when ``confidence`` is given. ``None`` means
         0.3; of a fitted base all samples test a threshold, and half of them other rules. ``"cross-fit"`` tests a
@@ -331,11 +333,12 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier, Search
         about = {"class_count_": labels.count(codes), "max_sample_weight_": heaviest}
         self._publish_fit(result, rule, refit_time, class_attributes(labels) | about)
         if config.confidence is not None:
-            self._test(held_back, config.confidence)
+            n_tests = n_promises(self.constraint, self.review, labels.answers)
+            self._test(held_back, confidence_in_each(config.confidence, n_tests))
         return self
 
     def _test(self, held_back: Task | None, confidence: float) -> None:
-        """Test the constraint, and the limits of reviews, on samples that were held back, or on all."""
+        """Test the constraint and each limit of reviews, by a confidence in each, on samples held back or on all."""
         config = self.result_.config
         try:
             if self.result_.constraint is not None:

@@ -395,8 +395,9 @@ class ReviewBands(ReviewRule):
 
     def with_least(self, least: Mapping[int, float]) -> Self:
         """Narrow the bands of answers."""
-        # "negative" is below a score: the next number after the largest one.
-        lower = float(np.nextafter(-least.get(0, -np.inf), np.inf))
+        # "negative" is below a score: the next number after the largest one, where there is one.
+        largest = -least.get(0, -np.inf)
+        lower = float(np.nextafter(largest, np.inf)) if np.isfinite(largest) else largest
         return replace(self, lower=min(self.lower, lower), upper=max(self.upper, least.get(1, -np.inf)))
 
 

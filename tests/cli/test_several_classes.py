@@ -116,7 +116,7 @@ def test_wrong_answers_are_limited_and_certified(run, triage, tmp_path):
     code, text, err = run("search", triage, "-v", *QUICK, *flags)
     assert code == 0
     assert "certifies wrong answers 'urgent' <= 0.01" in err
-    assert "; wrong answers 'later' <= 0.25 holds with confidence 0.9" in " ".join(text.split())
+    assert "; wrong answers 'later' <= 0.25 holds with confidence 0.95" in " ".join(text.split())
     assert "promised with" not in text
     search, _ = load_model(path)
     assert search.review.wrong == {"later": 0.25, "urgent": 0.01}

@@ -83,3 +83,47 @@ def test_a_calibration_is_a_share_or_cross_fitting():
     for wrong in ("crossfit", 1.5):
         with pytest.raises((ValueError, TypeError), match="calibration must be"):
             searched(calibration=wrong)
+
+
+@pytest.mark.parametrize("constraint", [None, "recall[1] >= 0.5"])
+def test_promises_about_labels_share_the_error(constraint):
+    labels = np.column_stack([Y, X[:, 1] > 0])
+    for wrong, n_limits in ((0.3, 2), ({"negative": 0.3}, 1)):
+        options = QUICK | {"confidence": 0.8, "constraint": constraint, "review": Review(wrong=wrong)}
+        search = CostSearch(LogisticRegression(), "f1_macro", **options).fit(X, labels)
+        tests = [test for review in search.review_ for test in review.guarantees.values()]
+        assert len(tests) == 2 * n_limits
+        if constraint is not None:
+            without, test = search.guarantee_
+            assert without is None
+            tests.append(test)
+        # Errors of all tests together: at most what the user allowed.
+        assert [1.0 - test.confidence for test in tests] == pytest.approx([0.2 / len(tests)] * len(tests))
+        assert all(test.error <= 0.2 / len(tests) for test in tests if test.holds)
+
+
+@pytest.mark.parametrize("y", [Y, Y + (X[:, 0] > 1)], ids=["two classes", "three classes"])
+def test_a_constraint_and_limits_of_a_review_share_the_error(y):
+    classes = np.unique(y)
+    for wrong, n_limits in ((0.8, classes.size), ({1: 0.8}, 1)):
+        metric, constraint = ("f1", "recall >= 0.3") if classes.size == 2 else ("f1_macro", "recall[1] >= 0.3")
+        options = QUICK | {"confidence": 0.8, "constraint": constraint, "review": Review(wrong=wrong)}
+        search = CostSearch(LogisticRegression(), metric, **options).fit(X, y)
+        tests = [search.guarantee_, *search.review_.guarantees.values()]
+        assert [1.0 - test.confidence for test in tests] == pytest.approx([0.2 / (1 + n_limits)] * (1 + n_limits))
+        alone = CostSearch(
+            LogisticRegression(), metric, **options | {"constraint": None, "review": Review(wrong={1: 0.8})}
+        )
+        (test,) = alone.fit(X, y).review_.guarantees.values()
+        assert test.confidence == 0.8
+
+
+def test_all_rows_of_an_uncertified_answer_are_reviewed():
+    labels = np.column_stack([Y, X[:, 1] > 0])
+    options = QUICK | {"confidence": 0.8, "review": Review(wrong={"negative": 0.001})}
+    with pytest.warns(UserWarning, match="all rows that would have been answered 0 are reviewed") as caught:
+        search = CostSearch(LogisticRegression(), "f1_macro", **options).fit(X, labels)
+    answers = search.predict_with_review(X)
+    assert {warning.category for warning in caught} == {UserWarning}
+    assert not (answers[:, 0] == 0).any()
+    assert ((answers == "review") == (search.predict(X) == 0))[:, 0].all()

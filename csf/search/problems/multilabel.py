@@ -31,6 +31,7 @@ from csf.metrics.averages import Averaged, values_of_tables
 from csf.metrics.constraints import all_of
 from csf.metrics.registry import constraint_of_truth, get_label_metric
 from csf.metrics.trials import nothing_worked
+from csf.search.certification import confidence_in_each, n_promises
 from csf.search.config import (
     chooser_of,
     cv_of,
@@ -379,6 +380,8 @@ def file_of_label(path: PathLike, label: int) -> str:
     return f"{stem}.label{label}{suffix}"
 
 
+# What a sample has of a label: not the label, or the label.
+ANSWERS_OF_LABEL = (0, 1)
 # Seconds that a search is given where no time is left: it then trains at equal costs alone.
 _NO_TIME = 1e-3
 
@@ -425,9 +428,9 @@ class LabelSearch:
 
     @property
     def _confidence(self) -> float:
-        """Confidence for each label with which all labels together have that of the user."""
-        confidence = self.search.confidence
-        return 1.0 - (1.0 - confidence) / sum(demand is not None for demand in self.demands)
+        """Confidence in each promise about a label with which all together have that of the user."""
+        n_tests = [n_promises(demand, self.config.review, ANSWERS_OF_LABEL) for demand in self.demands]
+        return confidence_in_each(self.search.confidence, sum(n_tests))
 
     def fit(self, deadline: Deadline | None) -> tuple[MeanResult | BinaryResult, MultilabelRule | None, float, Params]:
         """Search; return outcome, rule, seconds of the last trainings, and the attributes of the labels."""

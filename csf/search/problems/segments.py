@@ -13,6 +13,7 @@ from csf._common.typing import Array, BoolArray, IntArray, Label
 from csf.metrics import get_constraint
 from csf.metrics.constraints import Constraint, share_of
 from csf.metrics.demands import on_positive
+from csf.search.certification import confidence_in_each, n_promises
 from csf.thresholding.certificates import Decisions
 from csf.thresholding.exact_tests import ScoredSamples
 from csf.thresholding.row_thresholds import BY
@@ -69,9 +70,10 @@ class SegmentConstraint:
         if len(segments.known) < 2:
             raise ValueError(f"{by} has the values {list(segments.known)} alone; a constraint by segments needs two")
         known = cls(demand, segments, config.confidence is not None)
-        if known.tests:
+        if config.confidence is not None:
             places = segments.codes(X, given.get(BY))
-            known._check_numbers(places, codes > 0, 1.0 - float(config.confidence or 0.0), config.held_back)
+            confidence = confidence_in_each(config.confidence, n_promises(demand, config.review, labels.answers))
+            known._check_numbers(places, codes > 0, 1.0 - confidence, config.held_back)
         return known
 
     def codes(self, X: Samples, given: Mapping[str, Any]) -> IntArray:
