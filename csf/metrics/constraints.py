@@ -615,6 +615,12 @@ def gains_of(terms: Terms, side: str, level: float) -> Array:
 ANSWERS = ("negative", "review", "positive")
 
 
+def check_no_review(labels: Sequence[Label], whose: str = "y") -> None:
+    """Raise a ValueError where a label is called like the answer to rows that are reviewed."""
+    if ANSWERS[1] in map(str, labels):
+        raise ValueError(f"{whose} has a class {ANSWERS[1]!r}, the answer to rows that are reviewed; rename it")
+
+
 @dataclass(frozen=True)
 class Review:
     """Cost of a review, and the number of rows that can be reviewed.
@@ -697,8 +703,7 @@ class Review:
         ValueError
             If a label is called like the answer "review", or another answer has a limit.
         """
-        if ANSWERS[1] in map(str, answers):
-            raise ValueError(f"y has a class {ANSWERS[1]!r}, the answer to rows that are reviewed; rename it")
+        check_no_review(answers)
         # What a class is called goes before what it is.
         n, known = len(answers), [*answers, *ANSWERS[::2]] if len(answers) == 2 else answers
         if isinstance(self.wrong, Mapping):

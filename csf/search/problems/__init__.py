@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from csf._common.typing import Params
+from csf.metrics.constraints import check_no_review
 from csf.search.problems.binary import BinaryProblem
 from csf.search.problems.multiclass import MulticlassProblem
 from csf.search.problems.row_costs import RowCostProblem
@@ -28,5 +29,7 @@ def read_problem(config: SearchConfig, X: Samples, y: ArrayLike, given: Params) 
     kind = next(kind for kind in KINDS if kind.matches(config, y))
     problem, codes = kind.read(config, X, y, given)
     if config.review is not None:
+        # Beside a null class the answers have one name for all others, and are those classes.
+        check_no_review(problem.labels.classes.tolist())
         config.review.limits_on(problem.labels.answers)
     return problem, codes

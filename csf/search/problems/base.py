@@ -16,6 +16,7 @@ from csf.data.folds import Fold, FoldShares
 from csf.data.labels import learnt_classes
 from csf.evaluate import MAX_BYTES
 from csf.metrics import get_constraint
+from csf.metrics.constraints import check_no_review
 from csf.search.config import FAST, MODEL, Model, cv_of
 from csf.search.problems.results import SearchRecord, reason_of
 from csf.search.supports import TWO_CLASSES, Supports
@@ -112,6 +113,9 @@ class Problem(SearchedProblem):
     def prefit(self, config: SearchConfig, task: Task) -> tuple[SearchResult, DecisionRule]:
         """Evaluate fitted bases; return the result of the best one and the rule that predicts."""
         bases = [FittedBase.of(model.base, task.user_labels) for model in config.models]
+        if config.review is not None:
+            for base in bases:
+                check_no_review(base.names.tolist(), "the fitted base")
         results = [self.fitted_result(config, base, task) for base in bases]
         stopped = "the base was fitted before: only its decision was tuned"
         if len(bases) > 1:

@@ -320,3 +320,21 @@ def test_values_of_limits_on_classes_are_near_and_intervals_hold(n, limits):
     # Thresholds of parts lose a little; of 100 draws chance has its say.
     assert abs(bias) < 0.005 + 2.5 * error
     assert held >= 0.8
+
+
+def test_no_class_is_called_like_a_review():
+    named = np.where(Y == "tree", "review", Y)
+    fitted = LogisticRegression().fit(X, named)
+    refused = r"{} has a class 'review', the answer to rows that are reviewed; rename it"
+    for base, options in ((LogisticRegression(), {}), (fitted, {"cv": "prefit"}), ([fitted, fitted], {"cv": "prefit"})):
+        search = CostSearch(base, review=Review(cost=0.4), **QUICK | options)
+        with pytest.raises(ValueError, match=refused.format("y")):
+            search.fit(X, named)
+    # A fitted base may know a class that no row has, and answers it all the same.
+    known = named != "review"
+    for given in ({"null_class": "none"}, {"null_class": None, "pos_label": "bird"}):
+        with pytest.raises(ValueError, match=refused.format("the fitted base")):
+            CostSearch(fitted, review=Review(cost=0.4), **QUICK | given | {"cv": "prefit"}).fit(X[known], named[known])
+    # Without reviews the name stands for nothing else.
+    search = CostSearch(LogisticRegression(), **QUICK).fit(X, named)
+    assert set(search.predict(X)) == {"none", "bird", "review"}
