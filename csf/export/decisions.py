@@ -50,13 +50,23 @@ class ScoreRule(SavedRule):
 
     @property
     def base(self) -> str:
-        """Name of the class of the estimator, of a pipeline that of its last step; of several labels see `by_label`."""
-        return self.rule.estimator.base
+        """Name of the class of the estimator, of a pipeline that of its last step; labels may have several."""
+        return self._common("base", "are of several classes")
 
     @property
     def reads(self) -> str:
-        """Method of the estimator that gives the scores; of several labels see `by_label`."""
-        return self.rule.estimator.reads
+        """Method of the estimator that gives the scores; labels may have several, see `by_label`."""
+        return self._common("reads", "are asked for scores by several methods")
+
+    def _common(self, name: str, differ: str) -> str:
+        """Return what is known of the estimator, or of those of labels; raise an AttributeError where these differ."""
+        known = [getattr(one.rule.estimator, name) for one in self.by_label or [self]]
+        if len(set(known)) > 1:
+            raise AttributeError(
+                f"the estimators of the labels {differ}, {known}: by_label has a rule for each of "
+                "best_estimator_.estimators_"
+            )
+        return known[0]
 
     @property
     def by_label(self) -> list[ScoreRule]:
@@ -80,7 +90,8 @@ class ScoreRule(SavedRule):
         ----------
         scores : array-like of shape (n_samples,), (n_samples, n_classes) or (n_samples, n_labels)
             Output of the estimator's method ``reads``; of two classes the probabilities of the one that is not the null
-            class suffice. Of several labels a column for each, of probabilities that of class 1.
+            class suffice. Of several labels a column for each, of probabilities that of class 1, as
+            ``best_estimator_`` gives them.
         at_most : int, float or dict, default=None
             Limits as for `csf.CostSearch.predict`. Of equal scores at the border no one knows which row is which: those
             that come first are taken.

@@ -12,6 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.dummy import DummyClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.naive_bayes import GaussianNB
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
@@ -32,7 +36,7 @@ def of_threshold(reads, listed, null, threshold):
 
 def scores_of(search, rule, X):
     """What the winner answers to the method that the rule names."""
-    if rule.by_label:
+    if not hasattr(rule, "reads"):
         models = zip(search.best_estimator_.estimators_, rule.by_label)
         columns = [getattr(model, one.reads)(X) for model, one in models]
         return np.column_stack([each[:, 1] if each.ndim == 2 else each for each in columns])
@@ -157,8 +161,25 @@ def test_the_rule_names_the_winner_of_several_models():
         assert hasattr(search.best_estimator_, rule.reads)
         assert rule.base == type(search.best_estimator_).__name__
     estimators = search_of("labels models").best_estimator_.estimators_
-    parts = decision_rule(search_of("labels models")).by_label
-    assert [each.base for each in parts] == [type(one).__name__ for one in estimators]
+    rule = decision_rule(search_of("labels models"))
+    assert [each.base for each in rule.by_label] == [type(one).__name__ for one in estimators]
+    for name, differ in (("base", "are of several classes"), ("reads", "are asked for scores by several methods")):
+        with pytest.raises(AttributeError, match=rf"labels {differ}, \[.*\]: by_label has a rule for each"):
+            getattr(rule, name)
+
+
+@pytest.mark.parametrize("metric", ["f1_macro", "f1_micro", "f1_samples"])
+@pytest.mark.parametrize("last", [LogisticRegression(), LinearSVC(), GaussianNB()])
+def test_one_method_has_the_scores_of_all_labels(metric, last, tmp_path):
+    X, y = samples_of("labels")
+    base = make_pipeline(StandardScaler(), last)
+    search = CostSearch(base, metric, cv=3, param_grid=None, n_trials=1).fit(X, y)
+    for rule in (decision_rule(search), read_again(decision_rule(search), tmp_path)):
+        assert rule.base == type(last).__name__
+        assert rule.reads == ("predict_proba" if isinstance(last, GaussianNB) else "decision_function")
+        scores = getattr(search.best_estimator_, rule.reads)(X)
+        assert scores.shape == y.shape
+        np.testing.assert_array_equal(rule.decide(scores), search.predict(X))
 
 
 SCORES = {
