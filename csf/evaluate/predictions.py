@@ -173,7 +173,7 @@ def metric_difference(
     return difference_of(read, pred_a, pred_b, check_fraction(level, "level"))
 
 
-class _Rows(TypedDict, total=False):
+class _RowOptions(TypedDict, total=False):
     """What is known of samples besides."""
 
     weight: Array | None
@@ -208,7 +208,7 @@ class Predictions:
         known: BoolArray,
         truth: IntArray,
         *answers: IntArray,
-        **rows: Unpack[_Rows],
+        **rows: Unpack[_RowOptions],
     ) -> Self:
         """Create predictions from codes of the true classes and of each method's answers; of two classes 1 is positive.
 
@@ -246,7 +246,7 @@ class Predictions:
         )
 
     @classmethod
-    def of_labels(cls, metric: Averaged, truth: Array, *answers: Array, **rows: Unpack[_Rows]) -> Self:
+    def of_labels(cls, metric: Averaged, truth: Array, *answers: Array, **rows: Unpack[_RowOptions]) -> Self:
         """Create predictions of several labels per sample: truth and answers of shape (n_samples, n_labels), 0 or 1."""
         if metric.empty is None:
             read = cls._of_tables(metric.of_tables, 2, *(codes.astype(int) for codes in (truth, *answers)), **rows)
@@ -261,7 +261,7 @@ class Predictions:
 
     @classmethod
     def of_rows(
-        cls, costs: RowCosts, negative: Array, positive: Array, *answers: BoolArray, **rows: Unpack[_Rows]
+        cls, costs: RowCosts, negative: Array, positive: Array, *answers: BoolArray, **rows: Unpack[_RowOptions]
     ) -> Self:
         """Create predictions from the costs of both answers to each row, and each method's mask of positive answers."""
 

@@ -15,7 +15,7 @@ from csf.monitoring.bets import TermHistogram
 from csf.monitoring.cohorts import NO_LABEL, Cohort, RowId
 from csf.monitoring.terms import HEAVIER, Given, Watchable, WatchedRows, row_terms
 
-Rows: TypeAlias = ArrayLike | None
+OptionalArray: TypeAlias = ArrayLike | None
 # So many samples without a negative prediction are no chance.
 _ONE_SIDED = 200
 
@@ -135,7 +135,9 @@ class WatchedSamples:
 
     # ---------------------------------------------------------------- samples with a label
 
-    def added(self, y: Rows, y_pred: ArrayLike, cost: Rows, sample_weight: Rows, given: Given) -> Added:
+    def added(
+        self, y: OptionalArray, y_pred: ArrayLike, cost: OptionalArray, sample_weight: OptionalArray, given: Given
+    ) -> Added:
         """Compute what samples add; those without a label or of weight 0 are left out."""
         if y is None and not self._needs_no_labels:
             raise ValueError(f"y=None is for metrics of predictions alone, and {self.name} needs labels: give y")
