@@ -265,9 +265,13 @@ class Predictions:
     ) -> Self:
         """Create predictions from the costs of both answers to each row, and each method's mask of positive answers."""
 
+        # Derivatives take steps that are parts of all sums together, so that costs are as large as numbers of rows.
+        unit = float(np.maximum(negative, positive).max()) or 1.0
+        negative, positive = negative / unit, positive / unit
+
         def values(sums: Array) -> Array:
-            *amounts, negative, positive, n_rows = sums.T
-            return np.column_stack([costs.value(one, negative, positive, n_rows) for one in amounts])
+            *amounts, negative, positive = sums.T[:-1] * unit
+            return np.column_stack([costs.value(one, negative, positive, sums[:, -1]) for one in amounts])
 
         right, wrong = np.minimum(negative, positive), np.maximum(negative, positive)
         paid = [np.where(answer, positive, negative) for answer in answers]

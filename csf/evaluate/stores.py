@@ -144,11 +144,14 @@ class HeldOutEntries:
 
     @property
     def importance(self) -> Array | None:
-        """Weight of one copy of each entry up to a factor; ``None`` where all weights are equal."""
+        """Weight of one copy of each entry up to a factor; ``None`` where all are equal, or 1 in groups."""
         if self.weight is None:
             return None
         copies = self.copies[self.samples]
         weight = np.divide(self.weight, copies, out=np.zeros(copies.size), where=copies > 0)
+        if self.has_groups and _are_counts(weight):
+            # Each row of a group stands for so many.
+            return None if (weight == 1.0).all() else weight
         if (weight[copies > 0] == weight[copies > 0][:1]).all():
             return None
         # A power of two: nothing is rounded, and squares of it stay numbers.
@@ -402,11 +405,15 @@ def _copies(entries: HeldOutEntries) -> IntArray:
         return np.broadcast_to(np.int64(1), entries.n_samples)  # ones that take no memory
     weights = np.zeros(entries.n_samples)
     weights[entries.samples] = entries.weight
-    whole = (weights == np.floor(weights)).all() and weights.sum() <= _MOST_COPIES
-    if not whole:
+    if not _are_counts(weights):
         return (weights > 0.0).astype(np.int64)
     _warn_of_shares(entries, weights)
     return weights.astype(np.int64)
+
+
+def _are_counts(weights: Array) -> bool:
+    """Check whether weights are numbers of equal rows."""
+    return bool((weights == np.floor(weights)).all() and weights.sum() <= _MOST_COPIES)
 
 
 def _warn_of_shares(entries: HeldOutEntries, weights: Array) -> None:

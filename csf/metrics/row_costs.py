@@ -101,14 +101,20 @@ class CostTable:
         """Logarithm of gain / loss: the answer "positive" pays where a row's log-odds plus this are at least 0.
 
         It is +inf where "positive" is the cheaper answer for either class, and -inf where "negative" is; rows in which
-        both answers cost the same are answered "negative".
+        both answers cost the same are answered "negative". In rows that are `turned` "positive" pays where log-odds
+        plus this are at most 0.
         """
         gain, loss = self.gain, self.loss
-        weighs = (gain > 0.0) & (loss > 0.0)
+        weighs = (gain * np.sign(loss) > 0.0) & (loss != 0.0)
         with np.errstate(divide="ignore", invalid="ignore"):
-            shift = np.log(gain) - np.log(loss)
+            shift = np.log(np.abs(gain)) - np.log(np.abs(loss))
         certain = np.where((gain >= 0.0) & (loss <= 0.0) & (gain > loss), np.inf, -np.inf)
         return np.where(weighs, shift, certain)
+
+    @property
+    def turned(self) -> BoolArray:
+        """Mark rows in which both errors cost less than the right answers, as constraints can make them."""
+        return (self.gain < 0.0) & (self.loss < 0.0)
 
     def stakes(self, is_pos: BoolArray) -> Array:
         """Compute the cost of "positive" minus that of "negative" in each row; below 0 where "positive" is right."""
@@ -506,7 +512,8 @@ def _of_column(X: Samples, source: str | Column, title: str) -> Array:
     n_columns = X.shape[1] if len(X.shape) == 2 else 0
     if not column < n_columns:
         raise ValueError(f"{title} is no column of X, which has the places 0 to {n_columns - 1}; give one of these")
-    values: Samples = safe_indexing(X, column, axis=1)
+    # Not all formats of sparse matrices have columns to take.
+    values: Samples = X.tocsc()[:, [column]] if issparse(X) else safe_indexing(X, column, axis=1)
     values = values.toarray().ravel() if issparse(values) else np.asarray(values)
     return values if share == 1.0 else share * floats(values, title)
 

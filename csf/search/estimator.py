@@ -188,8 +188,8 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier, Search
         Several labels: the search, value and name of each.
     thresholds_, segments_, limit_cost_ : dict, dict of dict, float
         By segments: the threshold of each, its size and rates out-of-fold, and by how much the metric there is smaller
-        than with the best threshold of each segment without the limit. Costs of rows have no ``thresholds_``;
-        ``segments_`` has what errors cost besides, ``extra_fn`` and ``extra_fp``, in the unit of the costs.
+        than with the best decisions without the limit. Costs of rows have no ``thresholds_``; ``segments_`` has what
+        errors cost besides, ``extra_fn`` and ``extra_fp``, in the unit of the costs.
     row_rule_, row_costs_, threshold_without_costs_, dearest_share_ : str, RowCosts, float, float
         Costs of each row: the decision, the costs, the threshold without them, the share of the dearest 1 % of rows.
 

@@ -102,15 +102,20 @@ class CostDecision:
         acts = self.decide(score, table)
         return np.where(acts, gain, -np.inf), float(gain[acts].min(initial=np.inf))
 
-    def scores(self, score: Array, shift: Array) -> Array:
-        """Compute the scores to threshold; rows that their costs decide are at +inf and -inf."""
+    def scores(self, score: Array, table: CostTable) -> Array:
+        """Compute the scores to threshold of rows with these costs; those that costs decide are at +inf and -inf."""
+        priced = self.priced(table)
+        shift, turned = priced.shift, priced is not table and priced.turned
         finite = np.isfinite(shift)
-        total = np.clip(self.log_odds(score) + np.where(finite, shift, 0.0), -LARGEST_LOG_ODDS, LARGEST_LOG_ODDS)
-        return np.where(finite, np.round(total, DIGITS), shift)
+        total = self.log_odds(score) + np.where(finite, shift, 0.0)
+        # The less likely such a row is positive, the more that answer saves.
+        total = np.where(turned, self.threshold - total, total)
+        total = np.round(np.clip(total, -LARGEST_LOG_ODDS, LARGEST_LOG_ODDS), DIGITS)
+        return np.where(finite, total + np.where(turned, self.threshold, 0.0), shift)
 
     def decide(self, score: Array, table: CostTable) -> BoolArray:
         """Mark the rows that are answered "positive"."""
-        return self.scores(score, self.priced(table).shift) >= self.threshold
+        return self.scores(score, table) >= self.threshold
 
     def with_review(self, score: Array, table: CostTable, cost: float, error: float) -> tuple[BoolArray, Array, Array]:
         """Mark the rows answered "positive"; compute what answers to rows, and reviews of them, cost on average."""
@@ -167,7 +172,7 @@ def tune(
         return CostDecision(kind, intercept=prior)
     if kind == "swept":
         plain = CostDecision(intercept=prior)
-        cut = best_cut(plain.scores(score, table.shift), is_pos, table, weight)
+        cut = best_cut(plain.scores(score, table), is_pos, table, weight)
         return replace(plain, kind=kind, threshold=float(np.clip(cut, CONSTANT["positive"], CONSTANT["negative"])))
     used = weight > 0.0
     sigmoid = Sigmoid().fit(np.clip(score[used], -farthest, farthest), is_pos[used], weight[used])

@@ -20,7 +20,7 @@ from csf.thresholding.cost_decisions import NOISE, CostDecision, LabelledCosts, 
 from csf.thresholding.curve import ThresholdCurve, sweep
 from csf.thresholding.exact_tests import check_rates
 from csf.thresholding.linear_rule import STRICTER_AIMS
-from csf.thresholding.segments import SegmentCurves, Segments
+from csf.thresholding.segments import SegmentCurves, Segments, rate_at
 
 # By how much more than the last turn a multiplier is.
 _BEYOND, _TINY = 1e-6, 1e-300
@@ -42,9 +42,10 @@ class CostDemand(ABC):
     def rates(self, rows: LabelledCosts, decided: BoolArray) -> dict[str, float]:
         """Compute the constrained values of decisions about rows, by their names."""
 
-    @abstractmethod
     def missing(self, rows: LabelledCosts, decided: BoolArray) -> float:
-        """Compute by how much decisions about rows miss the constraint."""
+        """Compute by how much decisions about rows miss the constraint; rates that count none of them miss nothing."""
+        parts, rates = self.constraint.named_parts, self.rates(rows, decided)
+        return max(float(np.nan_to_num(np.asarray(part.missing(rates[name])))) for name, part in parts.items())
 
     @abstractmethod
     def kept_by(self, decision: CostDecision, rows: LabelledCosts) -> CostDecision:
@@ -79,18 +80,17 @@ class CostDemand(ABC):
 class OverallDemand(CostDemand):
     """Constraint on all rows."""
 
-    def _errors(self, rows: LabelledCosts, decided: BoolArray) -> ErrorProfile:
-        return ErrorProfile.from_masks(rows.is_pos, decided, sample_weight=rows.weight)
-
     def rates(self, rows: LabelledCosts, decided: BoolArray) -> dict[str, float]:
-        """Compute the constrained rates of decisions about rows."""
-        errors = self._errors(rows, decided)
-        return {name: float(part.rate.of(errors)) for name, part in self.constraint.named_parts.items()}
-
-    def missing(self, rows: LabelledCosts, decided: BoolArray) -> float:
-        """Compute by how much decisions about rows miss the constraint."""
-        errors = self._errors(rows, decided)
-        return float(self.constraint.violation(errors.fn, errors.fp, pos=errors.pos))
+        """Compute the constrained rates of decisions about rows; NaN for those that count none of them."""
+        is_pos, weight, parts = rows.is_pos, rows.weight, self.constraint.named_parts
+        if (total := float(weight.sum())) > 0.0 and 0.0 < (pos := float(weight @ is_pos / total)) < 1.0:
+            errors = ErrorProfile.from_masks(is_pos, decided, sample_weight=weight)
+            return {name: float(part.rate.of(errors)) for name, part in parts.items()}
+        if not total:
+            return dict.fromkeys(parts, np.nan)
+        # A segment, or a part of its rows, may have one class alone.
+        fn, fp = (np.array([weight @ wrong / total]) for wrong in (is_pos & ~decided, decided & ~is_pos))
+        return {name: float(rate_at(part.rate, fn, fp, pos)[0]) for name, part in parts.items()}
 
     def kept_by(self, decision: CostDecision, rows: LabelledCosts) -> CostDecision:
         """Add the smallest extra costs with which the constraint holds, see `extra_costs`."""
@@ -119,11 +119,6 @@ class SegmentDemand(CostDemand):
     def rates(self, rows: LabelledCosts, decided: BoolArray) -> dict[str, float]:
         """Compute the constrained values of decisions about rows: gaps, ratios or the worst rates."""
         return self.segments.rates_on(self.constraint, codes_of(rows.table), rows.is_pos, decided, rows.weight)
-
-    def missing(self, rows: LabelledCosts, decided: BoolArray) -> float:
-        """Compute by how much decisions about rows miss the constraint."""
-        parts, rates = self.constraint.named_parts, self.rates(rows, decided)
-        return max(float(np.nan_to_num(np.asarray(part.missing(rates[name])))) for name, part in parts.items())
 
     @property
     def n_segments(self) -> int:
@@ -262,16 +257,20 @@ def extra_costs(
         for demanded in (constraint, constraint.tightened(share))
     )
     demands = _Demands(proba, rows, gains, _changes(aims), _changes(gains))
-    multipliers = before = np.zeros(len(gains))
+    multipliers = before = undoubled = np.zeros(len(gains))
     for turn in range(_TURNS + _DOUBLED if len(gains) > 1 else 1):
         if turn > _TURNS:
             multipliers = multipliers + 2.0 ** (turn - _TURNS - 1) * np.maximum(multipliers - before, 0.0)
         before = multipliers
         multipliers = demands.least(before, predicted if turn == 0 else None)
+        undoubled = multipliers if turn <= _TURNS else undoubled
         if np.array_equal(before, multipliers) or (turn >= _TURNS and demands.hold(multipliers)):
             break
+    else:
+        # Much larger ones did not help.
+        multipliers = undoubled
     fn, fp = multipliers @ demands.changes
-    return float(fn), float(-fp)
+    return float(fn), float(0.0 - fp)
 
 
 def _changes(gains: list[Array]) -> Array:
@@ -316,9 +315,9 @@ class _Demands:
         return least
 
     def hold(self, multipliers: Array) -> bool:
-        """Check whether all demands are kept."""
-        acts = self.saved(multipliers) >= 0.0
-        return all(self.added(demand, acts) >= 0.0 for demand in range(len(self.gains)))
+        """Check whether all demands are kept, but for rounding."""
+        acts, least = self.saved(multipliers) >= 0.0, -NOISE * float(self.rows.weight.sum())
+        return all(self.added(demand, acts) >= least for demand in range(len(self.gains)))
 
 
 def _least_multiplier(total: float, saved: Array, acts: BoolArray, slope: Array, change: Array) -> float:

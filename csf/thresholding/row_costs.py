@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from numbers import Real
 from typing import TYPE_CHECKING, Any, Self
 
@@ -90,8 +90,9 @@ class RowCostRule(ThresholdRule):
         "at least -farthest and at most farthest; extra = what is added to fn and fp, by_segment = the same for the "
         "known segments, where there are some; gain = fn - tp; loss = fp - tn; "
         f"positive where z + log(gain / loss), {_LARGEST}, rounded to {DIGITS} decimals, >= threshold, else negative. "
-        "Where gain <= 0 and loss >= 0: negative; else where loss <= 0: positive. Where nothing is known of costs by "
-        "row: positive where s >= alone"
+        "Where gain < 0 and loss < 0: positive where threshold - z - log(gain / loss), limited and rounded in the same "
+        "way, >= 0, else negative. Where gain <= 0 and loss >= 0: negative; else where loss <= 0: positive. Where "
+        "nothing is known of costs by row: positive where s >= alone"
     )
     review_in_words = (
         "z less the threshold, unless kind is negative or positive; p = 1 / (1 + exp(-z)). Costs: of negative p * "
@@ -133,8 +134,9 @@ class RowCostRule(ThresholdRule):
             labels, score = super().scored(X)
             return labels, log_odds(score, self.method) - self.alone + self.cut
         table = self.table(X)
-        labels, z = self._log_odds(X, table)
-        return labels, CostDecision().scores(z, self.decision.priced(table).shift)
+        labels, score = super().scored(X)
+        score = unweighted(log_odds(score, self.method), table.shift, self.power)
+        return labels, replace(self.decision, threshold=self.cut).scores(score, table)
 
     def curve(self, X: Samples, y: ArrayLike, sample_weight: ArrayLike | None = None) -> ValuedCurve:
         """Compute the curve of all thresholds of the score on labelled rows, by what decisions cost."""
@@ -249,6 +251,9 @@ class RowCostStore(EntryStore[RowScores]):
         """
         units, entries = grouped(self, [*(row.score for row in self), *self._cost_columns])
         weight = units.copies[units.samples] * (1.0 if units.weight is None else units.weight)
+        if self.weight is not None:
+            # Weights of units are those of the entries up to a power of two.
+            weight = weight * 2.0 ** np.rint(np.log2(self.weight.sum() / weight.sum()))
         options: Any = {"samples": units.samples, "copies": units.copies, "max_bytes": self.max_bytes}
         store = self._like(units.truth, weight, self.table.take(entries), **options)
         for row in self:
@@ -329,7 +334,9 @@ class RowCostStore(EntryStore[RowScores]):
             odds = np.clip(score + self.prior - CONSTANT[kind], -LARGEST_LOG_ODDS, LARGEST_LOG_ODDS)
             return CostDecision().decide(odds, self.table).astype(float)
         columns = [self.truth, np.clip(score, -FARTHEST, FARTHEST), *self._cost_columns]
-        held = dealt([np.bincount(self.samples, column) for column in columns], self.copies)
+        # A row of weight 2 in a group is two such rows.
+        sums = self.of_samples if self.has_groups else partial(np.bincount, self.samples)
+        held = dealt([sums(column) for column in columns], self.copies)
         # Halves of many samples say as much.
         parts = held.T if self.copies.sum() <= LARGE else np.stack([held[:, half::2].sum(axis=1) for half in (0, 1)])
         decided = np.zeros(score.size)
@@ -365,7 +372,9 @@ class RowCostStore(EntryStore[RowScores]):
 
 def _drawn_costs(store: RowCostStore, columns: Array, seed: int) -> DrawnErrors:
     """Draw errors and the bias of a value, from what each sample adds to what is paid, both fixed costs and rows."""
-    drawn = DrawnSums(lambda sums: store.costs.value(*sums.T), columns, store.copies)
+    # Derivatives take steps that are parts of all sums together, so that costs are as large as numbers of rows.
+    units = np.append(np.full(columns.shape[1] - 1, store.unit), 1.0)
+    drawn = DrawnSums(lambda sums: store.costs.value(*(sums * units).T), columns / units, store.copies)
     return drawn.bootstrap(n_draws_of(store.copies), seed)
 
 

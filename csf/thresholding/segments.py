@@ -93,7 +93,7 @@ class Segments:
         table: dict[Label, dict[str, float]] = {}
         for segment, name in enumerate(self.known):
             share, missed, wrong = (sums[segment : segment + 1] / (total[segment] or np.nan) for sums in (pos, fn, fp))
-            rates = {rate.name: float(_rate_at(rate, missed, wrong, float(share[0]))[0]) for rate in quantities}
+            rates = {rate.name: float(rate_at(rate, missed, wrong, float(share[0]))[0]) for rate in quantities}
             table[name] = {"weight": float(total[segment]), "positives": float(share[0])} | rates
         return table
 
@@ -202,7 +202,7 @@ class SegmentCurves:
 
     def rates(self, part: Constraint) -> list[Array]:
         """Compute a constrained rate at each threshold of each segment; NaN for a segment that has none."""
-        rates = [_rate_at(part.quantity, curve.fn, curve.fp, curve.pos) for curve in self.curves]
+        rates = [rate_at(part.quantity, curve.fn, curve.fp, curve.pos) for curve in self.curves]
         return [rate if share else np.full(rate.size, np.nan) for rate, share in zip(rates, self.shares)]
 
     def check(self, constraint: Constraint, segments: Segments) -> None:
@@ -275,7 +275,7 @@ class SegmentCurves:
         return [np.nan_to_num(np.asarray(part.missing(rate))) for rate in self.rates(part)]
 
 
-def _rate_at(quantity: Any, fn: Array, fp: Array, pos: float) -> Array:
+def rate_at(quantity: Any, fn: Array, fp: Array, pos: float) -> Array:
     """Compute a rate of a segment; NaN where it counts nothing of it."""
     try:
         return np.asarray(quantity.value(fn, fp, pos=float(pos)), dtype=float) + 0.0 * pos  # NaN of no rows

@@ -297,3 +297,11 @@ def test_a_cost_may_be_a_share_of_a_column():
     for share in (0.0, -1.0, np.inf, "2"):
         with pytest.raises(ValueError, match="share of a Column must be a finite number > 0"):
             Column("amount", share=share)
+
+
+@pytest.mark.parametrize("kind", ["bsr", "coo", "csc", "csr", "dok", "lil"])
+def test_columns_of_sparse_matrices_of_any_format_are_costs(kind):
+    X = np.array([[0.0, 3.0], [1.0, 0.0], [0.0, 8.0]])
+    table = RowCosts(fn=Column(1), fp=Column(1, share=0.5)).table(sparse.csr_matrix(X).asformat(kind))
+    np.testing.assert_array_equal(table.fn, X[:, 1])
+    np.testing.assert_array_equal(table.fp, 0.5 * X[:, 1])

@@ -110,6 +110,16 @@ def test_demands_that_pull_against_each_other_are_kept_where_that_is_possible(se
 # ---------------------------------------------------------------- by segments
 
 
+def test_demands_that_cannot_both_be_kept_do_not_double_their_extra_costs():
+    rng = np.random.default_rng(0)
+    p = rng.uniform(0.02, 0.4, 60)
+    is_pos = rng.random(60) < p
+    table = CostTable(np.full(60, 5.0), np.ones(60), np.zeros(60), np.zeros(60))
+    rows = LabelledCosts(p, is_pos, table, np.ones(60))
+    extra = extra_costs(get_constraint("recall >= 0.95, precision >= 0.9"), p, rows, 5.0 * p >= 1.0 - p)
+    assert np.abs(extra).max() < 1e15
+
+
 def in_segments(n_rows, n_segments, seed):
     z, y, table = population(n_rows, seed)
     codes = np.random.default_rng(seed + 100).integers(0, n_segments, n_rows)

@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import expit
 
@@ -58,13 +58,13 @@ def test_equal_costs_are_a_weighted_accuracy():
     swept = tune("swept", z, y, table, np.ones(400))
     assert swept.threshold == pytest.approx(weighted.threshold + np.log(3.0), abs=1e-8)
     assert best_cut(z, y, table) == pytest.approx(weighted.threshold, abs=1e-12)
-    np.testing.assert_array_equal(CostDecision().scores(z, table.shift) >= 0.0, expit(z) >= 0.25)
+    np.testing.assert_array_equal(CostDecision().scores(z, table) >= 0.0, expit(z) >= 0.25)
 
 
 def test_true_probabilities_attain_the_least_cost():
     z, y, table = population(1_000_000)
     p, (negative, positive) = expit(z), table.answers(y)
-    found = CostDecision().scores(z, table.shift) >= 0.0
+    found = CostDecision().scores(z, table) >= 0.0
     paid = np.where(found, positive, negative)
     bayes = np.minimum(p * table.fn + (1 - p) * table.tn, p * table.tp + (1 - p) * table.fp)
     assert paid.mean() == pytest.approx(bayes.mean(), abs=4 * (paid - bayes).std() / 1e3)
@@ -72,14 +72,14 @@ def test_true_probabilities_attain_the_least_cost():
 
 def test_scale_order_and_rows_without_costs_change_nothing():
     z, y, table = population(300)
-    score = CostDecision().scores(z, table.shift)
+    score = CostDecision().scores(z, table)
     seven = CostTable(*(7.0 * each for each in (table.fn, table.fp, table.tp, table.tn)))
-    np.testing.assert_allclose(CostDecision().scores(z, seven.shift), score, atol=1e-12)
+    np.testing.assert_allclose(CostDecision().scores(z, seven), score, atol=1e-12)
     assert best_cut(score, y, seven) == pytest.approx(best_cut(score, y, table), abs=1e-12)
     order = np.random.default_rng(1).permutation(300)
     assert best_cut(score[order], y[order], table.take(order)) == best_cut(score, y, table)
     empty = CostTable(*(np.append(each, 2.0) for each in (table.fn, table.fp, table.tp, table.tn)))
-    longer, truth = CostDecision().scores(np.append(z, 0.3), empty.shift), np.append(y, True)
+    longer, truth = CostDecision().scores(np.append(z, 0.3), empty), np.append(y, True)
     assert best_cut(longer, truth, empty) == pytest.approx(best_cut(score, y, table), abs=1e-12)
     cost = RowCosts(measure="savings")
     assert cost.value_of(seven, y, score >= 0, None) == pytest.approx(cost.value_of(table, y, score >= 0, None))
@@ -88,8 +88,25 @@ def test_scale_order_and_rows_without_costs_change_nothing():
 def test_costs_that_decide_a_row():
     table = table_of([(0, 1, 2, 0), (2, 0, 0, 1), (1, 0, 0, 0), (0, 1, 0, 0), (1, 1, 1, 1), (0, 0, 0, 1)])
     for z in (-np.inf, -30.0, 30.0, np.inf):
-        found = CostDecision().scores(np.full(6, z), table.shift) >= 0.0
+        found = CostDecision().scores(np.full(6, z), table) >= 0.0
         assert found.tolist() == [False, True, True, False, False, True]
+
+
+@given(seed=st.integers(0, 10**6), kind=st.sampled_from(["plain", "swept", "sigmoid"]))
+@settings(max_examples=30)
+def test_extra_costs_leave_each_row_its_answer_of_least_expected_cost(seed, kind):
+    """They can make both errors cost less than the right answers: then the less likely class is the better answer."""
+    rng = np.random.default_rng(seed)
+    table = CostTable(*rng.uniform(0.0, 5.0, (2, 200)), rng.uniform(0.0, 3.0, 200), np.zeros(200))
+    z = rng.normal(size=200) * 2.0
+    decision = CostDecision(kind, threshold=float(rng.normal()), extra=tuple(rng.normal(size=2) * 3.0))
+    priced, p = decision.priced(table), expit(decision.odds(z))
+    saved = p * priced.gain - (1.0 - p) * priced.loss
+    clear = np.abs(saved) > 1e-6
+    np.testing.assert_array_equal(decision.decide(z, table)[clear], saved[clear] > 0.0)
+    acts, answered, _ = decision.with_review(z, table, 1.0, 0.0)
+    np.testing.assert_array_equal(acts[clear], saved[clear] > 0.0)
+    np.testing.assert_allclose(answered, np.minimum(p * priced.gain, (1.0 - p) * priced.loss), rtol=1e-8, atol=1e-12)
 
 
 def test_calibrated_scores_are_never_certain():

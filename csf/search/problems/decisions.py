@@ -290,7 +290,7 @@ class SegmentDecision(RowDecision):
 
     def table(self, row: ScoreRow, store: ScoreStore) -> dict[Label, dict[str, float]]:
         """Compute threshold, size and rates of each segment on held-out samples, from scores beyond the thresholds."""
-        rows = self.segmented.table(store.beside[BY], store.is_pos, decisions(row), store.weight)
+        rows = self.segmented.table(store.beside[BY], store, decisions(row))
         cuts = self.thresholds.parameters
         return {name: {"threshold": cuts[name]} | values for name, values in rows.items()}
 

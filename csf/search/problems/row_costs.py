@@ -334,23 +334,18 @@ class RowCostResult(TwoClassResult):
         if self.segmented is None:
             return {}
         store = self.store
-        rates = self.segmented.table(self.held_out_segments, store.truth, self.held_out_decisions, store.weight)
+        rates = self.segmented.table(self.held_out_segments, store, self.held_out_decisions)
         prices = self.tuned.by_segment or [(0.0, 0.0)] * len(rates)
         table = {name: {"extra_fn": fn, "extra_fp": fp} | row for (name, row), (fn, fp) in zip(rates.items(), prices)}
         return {"segments_": table, "limit_cost_": self.limit_cost}
 
     @property
     def limit_cost(self) -> float:
-        """What the constraint costs on the held-out entries, beside the best threshold of each segment without it."""
-        store, (score, table), codes = self.store, self._rows, self.held_out_segments
-        scores, free = self.tuned.scores(score, table.shift), np.zeros(codes.size, dtype=bool)
-        for segment in np.unique(codes):
-            rows = np.flatnonzero(codes == segment)
-            weight = None if store.weight is None else store.weight[rows]
-            free[rows] = scores[rows] >= best_cut(scores[rows], store.truth[rows], table.take(rows), weight)
+        """What the constraint costs on the held-out entries, beside the same decision without extra costs."""
+        store, free = self.store, self.tuned.without_prices().decide(*self._rows)
         kept = self.held_out_decisions
         attained, unconstrained = (float(store.value(store.paid(decided), store.copies)) for decided in (kept, free))
-        # Extra costs can save more than any threshold on the sum of log-odds and costs.
+        # Extra costs by segment may save more, where the base does not know the segments.
         return max(unconstrained - attained, 0.0)
 
     @property
@@ -395,7 +390,7 @@ class RowCostResult(TwoClassResult):
     def held_out_scores(self) -> Array:
         """Scores of the held-out entries by the winner, to which the threshold applies."""
         score, table = self._rows
-        return self.tuned.scores(score, self.tuned.priced(table).shift)
+        return self.tuned.scores(score, table)
 
     def curve(self) -> ValuedCurve:
         """Return all thresholds on the winner's held-out scores, with rows weighted by the cost of the wrong answer."""

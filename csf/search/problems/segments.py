@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from csf._common.typing import Samples
     from csf.data.folds import Task
     from csf.data.labels import Labels
+    from csf.evaluate import HeldOutEntries
     from csf.search.config import SearchConfig
 
 # Levels of 0 and 1 are none that a test can show.
@@ -139,11 +140,10 @@ class SegmentConstraint:
 
     # ------------------------------------------------------------ what is reported
 
-    def table(
-        self, codes: IntArray, is_pos: BoolArray, decided: BoolArray, weight: Array | None
-    ) -> dict[Label, dict[str, float]]:
-        """Compute size and rates of each segment, see `Segments.table`."""
-        return self.segments.table(codes, is_pos, decided, weight, self.demand)
+    def table(self, codes: IntArray, store: HeldOutEntries, decided: BoolArray) -> dict[Label, dict[str, float]]:
+        """Compute size and rates of each segment, see `Segments.table`; folds that are repeated count rows once."""
+        table = self.segments.table(codes, store.truth > 0, decided, store.weight, self.demand)
+        return {name: rates | {"weight": rates["weight"] / store.repeats} for name, rates in table.items()}
 
     def rates_on(
         self, X: Samples, given: Mapping[str, Any], is_pos: BoolArray, decided: BoolArray, weight: Array | None

@@ -87,6 +87,64 @@ def test_levels_that_no_decisions_keep_are_said():
     assert not search.feasible_
 
 
+def one_class_in_south(truth):
+    return np.where(REGION == "south", truth, Y)
+
+
+@pytest.mark.parametrize("truth", [0, 1])
+def test_a_segment_may_have_one_class(truth):
+    search = search_for("predicted_positive_rate <= 0.4 in each region").fit(
+        FRAME, one_class_in_south(truth), by=REGION
+    )
+    assert np.isfinite([search.corrected_score_, *search.score_interval_]).all()
+    assert search.segments_["south"]["positives"] == truth
+
+
+def test_parts_of_a_small_segment_may_have_one_class():
+    """Two positives of forty: most parts of the rows have none of them, or no others."""
+    small = np.where(np.arange(N) < 40, "islands", REGION)
+    y = np.append(np.arange(40) < 2, Y[40:]).astype(int)
+    search = search_for("predicted_positive_rate <= 0.4 in each region").fit(FRAME, y, by=small)
+    low, high = search.score_interval_
+    assert low < search.best_score_ < high
+    assert search.segments_["islands"]["weight"] == 40
+
+
+@pytest.mark.parametrize("metric", [COSTS, "f1"])
+@pytest.mark.parametrize("options", [{}, {"cv": 3}, {"groups": np.arange(N) // 2}])
+def test_the_size_of_a_segment_is_that_of_its_rows(metric, options):
+    given = {name: options.pop(name) for name in ("groups",) if name in options}
+    options = {"param_grid": None, "random_state": 0, "n_trials": 1} | options
+    weight = 1 + np.arange(N) % 3
+    search = CostSearch(LogisticRegression(), metric, constraint=EACH, **options)
+    search.fit(FRAME, Y, by=REGION, sample_weight=weight, **given)
+    sizes = {name: row["weight"] for name, row in search.segments_.items()}
+    assert sizes == pytest.approx({name: weight[name == REGION].sum() for name in np.unique(REGION)})
+
+
+def test_a_limit_that_changes_nothing_costs_nothing(searched):
+    wide = fitted("recall gap <= 1 by region")
+    assert wide.limit_cost_ == 0.0
+    np.testing.assert_array_equal(wide.predict(FRAME, by=REGION), search_for(None).fit(FRAME, Y).predict(FRAME))
+    costs, held = searched.result_.store, searched.result_.held_out_decisions
+    free = searched.result_.tuned.without_prices().decide(*searched.result_._rows)
+    lost = costs.value(costs.paid(free), costs.copies) - costs.value(costs.paid(held), costs.copies)
+    assert searched.limit_cost_ == pytest.approx(max(lost, 0.0))
+
+
+def test_whole_weights_in_groups_count_as_repeated_rows():
+    rows = slice(0, 900)
+    counts, groups = np.arange(900) % 3, np.arange(900) // 2
+    rep = np.repeat(np.arange(900), counts)
+    base = LogisticRegression().fit(FRAME[900:], Y[900:])
+    weighted, repeated = (CostSearch(base, COSTS, constraint=EACH, cv="prefit", random_state=0) for _ in range(2))
+    weighted.fit(FRAME[rows], Y[rows], by=REGION[rows], sample_weight=counts, groups=groups)
+    repeated.fit(FRAME.iloc[rep], Y[rep], by=REGION[rep], groups=groups[rep])
+    assert weighted.best_score_ == pytest.approx(repeated.best_score_)
+    assert weighted.row_rule_ == repeated.row_rule_
+    np.testing.assert_array_equal(weighted.predict(FRAME, by=REGION), repeated.predict(FRAME, by=REGION))
+
+
 def test_weights_count_as_repeated_rows():
     part = slice(0, 600)
     times = np.random.default_rng(1).integers(1, 3, 600)
