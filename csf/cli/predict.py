@@ -371,7 +371,8 @@ def run(options: Namespace, say: Callable[..., None]) -> None:
     limits = {name: getattr(options, name) for name in ("at_most", "wrong_at_most")}
     for name in (*limits, "prevalence"):
         number = getattr(options, name)
-        if search.pos_label_ is None and isinstance(number, (int, float)):
+        several = search.pos_label_ is None and search.null_class_ is None
+        if several and isinstance(number, (int, float)):
             named, last = name.replace("_", "-"), search.classes_[-1]
             raise CliError(f"--{named} {number} names none of several classes; write --{named} {last}={number}")
     if options.prevalence is not None:
@@ -405,7 +406,7 @@ _PROMISE = (
 
 def _stands_for(search, X, labels):
     """Say what a miss is treated as worth where a limit ends the alerts; nothing where no threshold does."""
-    alerts = safe_indexing(X, np.flatnonzero(labels == search.pos_label_))
+    alerts = safe_indexing(X, np.flatnonzero(labels != search.null_class_))
     with contextlib.suppress(ValueError):  # no alert, or no single threshold on held-out scores
         return worth_in_words({None: search.exchange_rate(float(search.score_samples(alerts).min()))})
     return ""

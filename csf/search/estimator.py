@@ -397,6 +397,7 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier, Search
             does not matter: equals at the border are taken in an order that follows from their features alone, and
             prefers none of them. Of several classes or labels a dict of such limits, ``{"urgent": 50}``: of several
             classes the rows stay that lose most by another class; several limits lose as little as possible in all.
+            Beside a null class "none" a number, or ``{"not none": 50}``, limits all others together.
         wrong_at_most : float or dict, default=None
             Largest share of wrong alerts (positive predictions) among those of a batch, in (0, 1), on average over
             batches: ``X`` is one batch, and what is predicted of a row depends on the others. It takes the place of the
@@ -468,9 +469,10 @@ class CostSearch(FittedSearch, CallbackSupportMixin, ThresholdClassifier, Search
             Samples.
         at_most : int, float or dict, default=None
             Largest number or share of positive answers, as for `predict`; of several classes or labels a dict of
-            these, ``{"urgent": 50}``. Rows beyond it get the answer that is best for them without this one. The reviews
-            stay within ``at_most`` of the `Review`, a share of these samples, or as many as they are without this limit
-            where that is more; those stay that save most. Limits on wrong answers go before both.
+            these, ``{"urgent": 50}``. Beside a null class "none" all others have one limit, 50 or ``{"not none": 50}``.
+            Rows beyond it get the answer that is best for them without this one. The reviews stay within ``at_most`` of
+            the `Review`, a share of these samples, or as many as they are without this limit where that is more; those
+            stay that save most. Limits on wrong answers go before both.
         wrong_at_most : float or dict, default=None
             Largest share of wrong positive answers (or of a class) in this batch, on average over batches, as for
             `predict`. Rows that do not pass get their next best answer; limits of the `Review` hold besides.

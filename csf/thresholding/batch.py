@@ -13,7 +13,8 @@ from scipy.sparse import eye, issparse, kron
 
 from csf._common.sklearn import safe_indexing
 from csf._common.typing import Array, BoolArray, IntArray, Label, Samples
-from csf._common.validation import check_fraction, place_of
+from csf._common.validation import check_fraction, place_of, place_or_none
+from csf.data.labels import names_of_answers
 
 # Rounding of a share times a number of rows that is whole.
 ROUNDING = 1e-9
@@ -69,6 +70,22 @@ def limit_of_positives(
         return limit
     if len(names) != 2 or list(places_limited(limit, names, option=option)) != [1]:
         raise ValueError(f"{option} limits the positive class alone, {{{names[-1]!r}: {example}}}, got {limit!r}")
+    return next(iter(limit.values()))
+
+
+def limit_of_others(limit: object, classes: Sequence[Label], null: Label, option: str = "at_most") -> object:
+    """Read a limit beside a null class: return the value of one on all other classes together, others as they are.
+
+    Their name, ``"not none"``, may be that of a class, which comes first.
+    """
+    _, every = names_of_answers(null, None)
+    if not isinstance(limit, Mapping) or every not in map(str, limit) or place_or_none(every, classes) is not None:
+        return limit
+    if len(limit) > 1:
+        raise ValueError(
+            f"{option}={limit!r} limits all classes but {null} together, by {every!r}, and single ones of them; give "
+            "one or the other"
+        )
     return next(iter(limit.values()))
 
 

@@ -37,7 +37,7 @@ from csf.metrics.profile import ErrorProfile
 from csf.metrics.registry import metric_of
 from csf.thresholding.alerts import NO_LIMITS, AlertLimit, AlertLimits
 from csf.thresholding.base import DecisionRule, ScoredElsewhere, refuse_limits
-from csf.thresholding.batch import batch_within, best_rows, check_capacity, limit_of_positives
+from csf.thresholding.batch import batch_within, best_rows, check_capacity, limit_of_others, limit_of_positives
 from csf.thresholding.curve import sweep_several
 
 if TYPE_CHECKING:
@@ -307,10 +307,11 @@ class ThresholdRule(DecisionRule):
     def predict_within(self, X: Samples, at_most: object = None, wrong: AlertLimits = NO_LIMITS) -> Array:
         """Predict with no more positives than the capacity and a limit on wrong alerts allow: those of highest rank.
 
-        Beside a null class limits by class give rows beyond them their next best class.
+        Beside a null class limits on single classes give rows beyond them their next best class.
         """
         self.check_limits()
         names, several, n_rows = np.sort(self.names), self.names.size > 2, num_samples(X)
+        at_most = limit_of_others(at_most, names.tolist(), self.null) if several else at_most
         ranked = None if 1 in wrong else self.ranked(X)
         if several and isinstance(at_most, Mapping):
             if wrong:
@@ -333,8 +334,18 @@ class ThresholdRule(DecisionRule):
         refuse_limits(self.limits_broken)
 
     def limit_of_positives(self, at_most: object) -> object:
-        """Return a limit that may be a dict with the positive one of two classes."""
+        """Return a limit that may be a dict with the positive one of two classes, or all beside a null class."""
         names = self.names.tolist()
+        if len(names) > 2:
+            limit = limit_of_others(at_most, names, self.null)
+            if isinstance(limit, Mapping):
+                together = {f"not {self.null}": 50}
+                raise ValueError(
+                    f"at_most={limit!r} limits single classes, and beside a null class answers with reviews limit all "
+                    f"others together: give a number, or {together}. predict limits single classes, without reviews; "
+                    "a search without null_class, such as of 'f1_macro', limits them beside reviews"
+                )
+            return limit
         return limit_of_positives(at_most, sorted(names, key=lambda name: name != self.null), example=50)
 
     def alerted(self, X: Samples, limit: AlertLimit, most: int) -> BoolArray:

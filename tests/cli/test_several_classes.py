@@ -8,7 +8,9 @@ from collections import Counter
 
 import numpy as np
 import pytest
+from sklearn.linear_model import LogisticRegression
 
+import csf
 from csf.cli.predict import load_model
 from csf.metrics import Review
 
@@ -180,3 +182,20 @@ def test_a_confidence_in_nothing_names_both_ways_out(run, triage):
     code, _, err = run("search", triage, *QUICK, "--confidence", 0.9)
     assert code == 2
     assert "--confidence 0.9 needs a constraint, such as 'precision >= 0.8', or --review-wrong 0.05" in err
+
+
+def test_limits_beside_a_null_class_are_numbers_or_have_a_name(ok, tmp_path):
+    frame, path = patients(800, 0), tmp_path / "model.skops"
+    X = frame[["severity", "age"]]
+    X.to_csv(data := tmp_path / "new.csv", index=False)
+    search = csf.CostSearch(LogisticRegression(), null_class="later", cv=3, param_grid=None, n_trials=1)
+    csf.save(search.fit(X, frame["level"]), path)
+    expected = search.predict(X, at_most=20)
+    assert np.sum(expected != "later") == 20
+    for limit in (20, "not later=20"):
+        assert column(ok("predict", path, data, "--at-most", limit)).tolist() == expected.tolist()
+    for limit in (0.3, "not later=0.3"):
+        alerts = column(ok("predict", path, data, "--wrong-at-most", limit))
+        assert alerts.tolist() == search.predict(X, wrong_at_most=0.3).tolist()
+    ok("predict", path, data, "--at-most", 20, "-o", tmp_path / "out.csv")
+    assert Counter(column(ok("predict", path, data, "--at-most", "urgent=5")))["urgent"] == 5

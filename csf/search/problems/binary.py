@@ -53,6 +53,7 @@ from csf.search.training import Evaluator, FoldResult, HeldOutPredictions
 from csf.strategies import ImbalanceRatio
 from csf.thresholding.alerts import ComparedRows, no_scores
 from csf.thresholding.band import ConfidenceBand
+from csf.thresholding.batch import limit_of_others
 from csf.thresholding.capacity import (
     LOST,
     NullClassCandidates,
@@ -545,10 +546,8 @@ class BinaryResult(ScoreResult):
         self, at_most: object, names: list[Label], assess: Callable[[], Assessment]
     ) -> Capacity | NamedCapacities:
         """Assess answers of which some go to no more than a share of the rows, beside a null class also by class."""
-        if len(self.classes) <= 2 or not isinstance(at_most, Mapping):
-            return super().capacity(at_most, names, assess)
-        # The name of all of them together may be that of a class, which comes first.
-        if list(at_most) == names[1:] and names[1] not in self.classes:
+        by_class = len(self.classes) > 2 and isinstance(limit_of_others(at_most, self.classes, names[0]), Mapping)
+        if not by_class:
             return super().capacity(at_most, names, assess)
         limits = class_limits(at_most, self.classes)
         _, gaps = self.held_out_answers, self.row.class_gaps

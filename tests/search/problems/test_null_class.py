@@ -1,6 +1,7 @@
 """Several classes beside a null class: capacities, reviews and means of folds."""
 
 import pickle
+from collections import Counter
 from dataclasses import replace
 
 import numpy as np
@@ -12,6 +13,7 @@ from sklearn.naive_bayes import GaussianNB
 
 from csf import CostSearch
 from csf.data.responses import moved_scores
+from csf.export import decision_rule, read_rule
 from csf.metrics import Review
 from csf.search.problems.two_classes import TwoClassResult
 from csf.search.threshold import GivenProbabilities
@@ -281,6 +283,54 @@ def test_all_other_classes_together_have_a_name(search):
     value = search.at_capacity({"tree": 0.05}).value
     assert own.at_capacity({"not none": 0.05}).value == pytest.approx(value, abs=1e-9)
     assert own.at_capacity(0.05).value == pytest.approx(plain.value, abs=1e-9)
+
+
+@pytest.mark.parametrize(("most", "share"), [(50, None), (0.05, 0.05)])
+def test_a_limit_on_all_other_classes_has_a_name_at_every_door(most, share, tmp_path):
+    search = CostSearch(LogisticRegression(), review=Review(cost=0.4, at_most=0.1), **QUICK).fit(X, Y)
+    decision_rule(search).save(tmp_path / "rule.json")
+    named, rule = {"not none": most}, read_rule(tmp_path / "rule.json")
+    scores, allowed = getattr(search.best_estimator_, rule.reads)(X), most if share is None else int(share * len(X))
+    predicted, answered = search.predict(X, at_most=named), search.predict_with_review(X, at_most=named)
+    # The rows of largest score get their best class.
+    best = np.argsort(-search.score_samples(X))[:allowed]
+    assert np.flatnonzero(predicted != "none").tolist() == sorted(best)
+    assert (predicted[best] == search.predict(X)[best]).all()
+    assert np.isin(answered, ["bird", "tree"]).sum() == allowed
+    for limit in (most, named):
+        np.testing.assert_array_equal(search.predict(X, at_most=limit), predicted)
+        np.testing.assert_array_equal(rule.decide(scores, limit), predicted)
+        np.testing.assert_array_equal(search.predict_with_review(X, at_most=limit), answered)
+        np.testing.assert_array_equal(rule.decide_with_review(scores, limit), answered)
+    # With a limit on wrong alerts too.
+    for predict in (search.predict, search.predict_with_review):
+        both = predict(X, at_most=named, wrong_at_most={"not none": 0.3})
+        np.testing.assert_array_equal(both, predict(X, at_most=most, wrong_at_most=0.3))
+    for predict in (search.predict, search.predict_with_review):
+        with pytest.raises(ValueError, match=r"limits all classes but none together, by 'not none', and single ones"):
+            predict(X, at_most=named | {"bird": 5})
+    with pytest.raises(ValueError, match=r"limits all classes but none together"):
+        search.at_capacity({"not none": 0.05, "bird": 0.02})
+
+
+def test_a_class_called_like_all_others_comes_first():
+    renamed = np.where(Y == "tree", "not none", Y)
+    search = CostSearch(LogisticRegression(), **QUICK).fit(X, renamed)
+    predicted = search.predict(X, at_most={"not none": 20})
+    assert Counter(predicted)["not none"] == 20
+    assert Counter(predicted)["bird"] > 20
+
+
+def test_answers_with_reviews_have_no_limits_on_single_classes(tmp_path):
+    search = CostSearch(LogisticRegression(), review=Review(cost=0.4), **QUICK).fit(X, Y)
+    rule = decision_rule(search)
+    scores = getattr(search.best_estimator_, rule.reads)(X)
+    refused = r"limits single classes, .* give a number, or \{'not none': 50\}\. predict limits single classes"
+    for answer, given in ((search.predict_with_review, X), (rule.decide_with_review, scores)):
+        with pytest.raises(ValueError, match=refused):
+            answer(given, at_most={"bird": 50})
+        assert np.isin(answer(given, at_most={"not none": 50}), ["bird", "tree"]).sum() == 50
+    assert Counter(search.predict(X, at_most={"bird": 50}))["bird"] == 50
 
 
 def test_scores_that_do_not_tell_classes_apart_are_refused_with_the_way_out():
