@@ -39,7 +39,7 @@ REFUSED = {
     "a scorer of estimators": (lambda: search(lambda estimator, X, y: 0.0), "sample_weight=None"),
     "a scorer with a label": (lambda: search(make_scorer(f1_score, pos_label="no")), "is not a label of y"),
     "a scorer without an average": (lambda: search(make_scorer(f1_score, average=None)), "give it an average"),
-    "a name of an average": (lambda: search("mcc_weighted"), "such as .f1_macro., .jaccard_weighted."),
+    "a name of an average": (lambda: search("mcc_weighted"), "such as 'f1_macro', 'jaccard_weighted' and"),
     "labels for scores": (lambda: csf.tune_threshold(Y, PRED), "give scores or probabilities"),
     "probabilities of two classes": (lambda: csf.tune_threshold(Y, PROBA), "such as score[:, 1]"),
     "a constant score": (lambda: csf.tune_threshold(Y, np.zeros(300)), "no threshold separates any"),
