@@ -122,40 +122,31 @@ def with_lifted(gains: Array, answers: IntArray, lifted: BoolArray) -> Array:
     return gains
 
 
-def best_answers(
-    gains: Array, limits: Mapping[int, float], X: Samples | None = None, weight: Array | None = None
-) -> IntArray:
+def best_answers(gains: Array, limits: Mapping[int, int], X: Samples | None = None) -> IntArray:
     """Give rows the answers of largest total gain, where no more than some number of rows gets each limited answer.
 
     Parameters
     ----------
     gains : ndarray of shape (n_rows, n_answers)
         What each answer to a row gains; minus infinity where it is out of the question.
-    limits : dict of int to float
-        Largest number of rows, or sum of weights, that get an answer. They must leave an answer to each row.
+    limits : dict of int to int
+        Largest number of rows that get an answer. They must leave an answer to each row.
     X : array-like of shape (n_rows, n_features), default=None
         Samples, whose content says which of equal rows keep an answer.
-    weight : ndarray of shape (n_rows,), default=None
-        What a row takes of a limit, 1 by default.
 
     Returns
     -------
     ndarray of int, shape (n_rows,)
-        The columns of ``gains`` that rows get. With weights a row for which only a part of its weight has room gets
-        another answer.
+        The columns of ``gains`` that rows get.
     """
-    possible = np.isfinite(gains)
-    if not possible.all():
-        # No sum of gains is worth an answer that is out of the question.
-        gains = np.where(possible, gains, gains[possible].min() - lift_of(gains))
+    gains = _finite(gains)
     answers = gains.argmax(axis=1)
-    taken = np.ones(len(gains)) if weight is None else weight
-    limits = {answer: limit for answer, limit in limits.items() if limit < len(gains) or weight is not None}
-    if all(taken[answers == answer].sum() <= limit + ROUNDING for answer, limit in limits.items()):
+    limits = {answer: limit for answer, limit in limits.items() if limit < len(gains)}
+    if all(np.count_nonzero(answers == answer) <= limit for answer, limit in limits.items()):
         return answers
     # Limits move no row whose best answer has none.
-    moving = np.flatnonzero(np.isin(answers, list(limits)) & (taken > 0.0))
-    keys = np.column_stack([gains[moving], taken[moving]])
+    moving = np.flatnonzero(np.isin(answers, list(limits)))
+    keys = gains[moving]
     order = np.lexsort(keys.T)
     moving, keys = moving[order], keys[order]
     if X is not None and (same := (keys[1:] == keys[:-1]).all(axis=1)).any():
@@ -164,23 +155,64 @@ def best_answers(
         places[tied[_by_content(X, moving[tied])]] = np.arange(tied.size)
         moving = moving[np.lexsort((places, np.append(0, np.cumsum(~same))))]
     if len(limits) == 1:
-        answers[moving] = _ranked(gains[moving], taken[moving], *limits.items())
+        answers[moving] = _ranked(gains[moving], *limits.items())
     else:
-        answers[moving], _ = _transported(gains[moving] / np.ptp(gains[moving]), taken[moving], limits)
+        shares, _ = _transported(gains[moving] / np.ptp(gains[moving]), np.ones(moving.size), limits)
+        answers[moving] = shares.argmax(axis=1)
     return answers
 
 
-def _ranked(gains: Array, taken: Array, limited: tuple[int, float]) -> IntArray:
+def shared_answers(gains: Array, limits: Mapping[int, float], weight: Array) -> Array:
+    """Give entries answers in parts, of largest total gain, where no more than some weight gets each limited answer.
+
+    Entries of equal gains get each answer in the same part, so that one of weight 2 is worth two of weight 1.
+
+    Parameters
+    ----------
+    gains : ndarray of shape (n_entries, n_answers)
+        As for `best_answers`.
+    limits : dict of int to float
+        Largest sum of weights that gets an answer. They must leave an answer to each entry.
+    weight : ndarray of shape (n_entries,)
+        Weights, >= 0.
+
+    Returns
+    -------
+    ndarray of shape (n_entries, n_answers)
+        Share of each entry that gets an answer.
+    """
+    gains = _finite(gains)
+    answers = gains.argmax(axis=1)
+    shares = np.eye(gains.shape[1])[answers]
+    if all(weight[answers == answer].sum() <= limit + ROUNDING for answer, limit in limits.items()):
+        return shares
+    moving = np.flatnonzero(np.isin(answers, list(limits)) & (weight > 0.0))
+    distinct, place = np.unique(gains[moving], axis=0, return_inverse=True)
+    of_distinct, _ = _transported(
+        distinct / (np.ptp(distinct) or 1.0), np.bincount(place.ravel(), weight[moving]), limits
+    )
+    of_distinct = np.where(of_distinct <= ROUNDING, 0.0, of_distinct)
+    shares[moving] = (of_distinct / of_distinct.sum(axis=1, keepdims=True))[place.ravel()]
+    return shares
+
+
+def _finite(gains: Array) -> Array:
+    """Replace what answers gain that are out of the question by less than any sum of gains is worth."""
+    possible = np.isfinite(gains)
+    return gains if possible.all() else np.where(possible, gains, gains[possible].min() - lift_of(gains))
+
+
+def _ranked(gains: Array, limited: tuple[int, int]) -> IntArray:
     """Give rows an answer, of which there are so many, in the order of what they lose by their next best one."""
     (answer, limit), others = limited, gains.copy()
     others[:, answer] = -np.inf
     answers, order = others.argmax(axis=1), np.argsort(others.max(axis=1) - gains[:, answer], kind="stable")
-    answers[order[np.cumsum(taken[order]) <= limit + ROUNDING]] = answer
+    answers[order[:limit]] = answer
     return answers
 
 
 def reviewed_within(
-    gains: Array, barred: BoolArray, decided: IntArray, limits: Mapping[int, float], X: Samples, *, review: int
+    gains: Array, barred: BoolArray, decided: IntArray, limits: Mapping[int, int], X: Samples, *, review: int
 ) -> IntArray:
     """Limit answers, reviews among them, where some answers to some rows are barred.
 
@@ -201,8 +233,8 @@ def reviewed_within(
 _FIRST, _PART, _NEAR, _NO_GAIN = 300, 10, 5, 1e-6
 
 
-def _transported(gains: Array, taken: Array, limits: Mapping[int, float]) -> tuple[IntArray, Array]:
-    """Solve the transportation problem of `best_answers`; return answers, and the prices of answers.
+def _transported(gains: Array, taken: Array, limits: Mapping[int, float]) -> tuple[Array, Array]:
+    """Solve the transportation problem of rows that take some of a limit; return shares of answers, and their prices.
 
     At the right prices each row gets the answer of largest gain less price, and only rows near a border need a linear
     program. A part of the rows tells about what prices are; other rows join where these were wrong.
@@ -221,18 +253,18 @@ def _transported(gains: Array, taken: Array, limits: Mapping[int, float]) -> tup
         tied |= wrong & (distance <= nearest[: _NEAR * int(n_rows**0.5)][-1])
         left = room - [taken[~tied & (answers == answer)].sum() for answer in places]
         if (left >= -ROUNDING).all():
-            decided = answers.copy()
-            decided[tied], prices = _solved(gains[tied], taken[tied], places, np.maximum(left, 0.0))
+            shares = np.eye(gains.shape[1])[answers]
+            shares[tied], prices = _solved(gains[tied], taken[tied], places, np.maximum(left, 0.0))
             net = gains - prices
-            wrong = ~tied & (net.max(axis=1) > net[np.arange(n_rows), decided] + _NO_GAIN)
+            wrong = ~tied & (net.max(axis=1) > net[np.arange(n_rows), answers] + _NO_GAIN)
             if not wrong.any():
-                return decided, prices
+                return shares, prices
         else:
             wrong = ~tied
 
 
-def _solved(gains: Array, taken: Array, places: Sequence[int], room: Array) -> tuple[IntArray, Array]:
-    """Solve the linear program of all rows; return answers, and prices of all answers."""
+def _solved(gains: Array, taken: Array, places: Sequence[int], room: Array) -> tuple[Array, Array]:
+    """Solve the linear program of all rows; return shares of answers, and prices of all answers."""
     n_rows, n_answers = gains.shape
     solution = linprog(
         -(gains * taken[:, None]).ravel(),
@@ -244,14 +276,9 @@ def _solved(gains: Array, taken: Array, places: Sequence[int], room: Array) -> t
         method="highs-ds",
     )
     assert solution.success, solution.message
-    shares, prices = solution.x.reshape(n_rows, n_answers), np.zeros(n_answers)
+    prices = np.zeros(n_answers)
     prices[places] = -solution.ineqlin.marginals
-    answers, without = shares.argmax(axis=1), np.delete(np.arange(n_answers), places)
-    if without.size:
-        # With weights a vertex has no more split rows than limits.
-        split = shares.max(axis=1) < 1.0 - _NO_GAIN
-        answers[split] = without[gains[split][:, without].argmax(axis=1)]
-    return answers, prices
+    return solution.x.reshape(n_rows, n_answers), prices
 
 
 def limits_of(at_most: object, names: Sequence[Label], n_rows: int) -> dict[int, int]:

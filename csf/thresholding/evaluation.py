@@ -15,7 +15,7 @@ from csf._common.typing import Array, BoolArray, IntArray
 from csf.evaluate.assessment import SPREAD, Assessment, n_draws_of
 from csf.evaluate.draws import LeftOut, Units, count_distinct, judge_left_out
 from csf.evaluate.intervals import DrawnErrors, DrawnSums, n_draws_within
-from csf.thresholding.batch import ROUNDING, best_answers
+from csf.thresholding.batch import ROUNDING, shared_answers
 
 if TYPE_CHECKING:
     from csf.evaluate.stores import HeldOutEntries
@@ -51,29 +51,46 @@ class GivenAnswers(NamedTuple):
     others: IntArray
     border: Border | None = None
     # Answers as limits count them, where codes tell more apart.
-    counted: IntArray | None = None
+    counted: GivenAnswers | None = None
+    # Further answers, and the shares of each entry that get them: several limits may leave three answers or more.
+    further: tuple[tuple[IntArray, Array], ...] = ()
 
     @classmethod
     def whole(cls, codes: IntArray) -> GivenAnswers:
         """Give each entry one answer."""
         return cls(codes, np.ones(codes.size), codes)
 
+    @classmethod
+    def in_shares(cls, shares: Array) -> GivenAnswers:
+        """Give each entry answers to shares of it, (n_entries, n_answers)."""
+        codes = np.argsort(-shares, axis=1, kind="stable")
+        shares = np.take_along_axis(shares, codes, axis=1)
+        most = int((shares > 0.0).sum(axis=1).max(initial=0))
+        further = tuple((codes[:, part], shares[:, part]) for part in range(2, most))
+        return cls(codes[:, 0], shares[:, 0], codes[:, 1], further=further)
+
     def marked(self, mark: Callable[[IntArray], IntArray]) -> GivenAnswers:
         """Tell answers to entries apart that limits count alike."""
         border = None if self.border is None else self.border._replace(codes=mark(self.border.codes))
-        return GivenAnswers(mark(self.codes), self.share, mark(self.others), border, self.codes)
+        further = tuple((mark(codes), share) for codes, share in self.further)
+        return GivenAnswers(mark(self.codes), self.share, mark(self.others), border, self, further)
+
+    def share_of(self, answer: int) -> Array:
+        """Compute the share of each entry that gets an answer, as limits count it."""
+        given = self if self.counted is None else self.counted
+        return np.sum([share * (codes == answer) for codes, share in given.parts], axis=0)
 
     def gets(self, answer: int) -> BoolArray:
         """Mark the entries that get an answer, at least in part."""
-        codes = self.codes if self.counted is None else self.counted
-        return (codes == answer) & (self.share > 0.0)
+        return self.share_of(answer) > 0.0
 
     @property
     def parts(self) -> tuple[tuple[IntArray, Array], ...]:
         """Answers, and the share of each entry that gets them."""
         if (self.share == 1.0).all():
             return ((self.codes, self.share),)
-        return (self.codes, self.share), (self.others, 1.0 - self.share)
+        rest = 1.0 - self.share - sum(share for _, share in self.further)
+        return (self.codes, self.share), (self.others, rest), *self.further
 
 
 class TunedAnswers:
@@ -102,7 +119,7 @@ class TunedAnswers:
 
     def acted(self, answer: int, given: GivenAnswers, weight: Array) -> float:
         """Compute the share of the weight of all entries that gets an answer."""
-        return float(weight @ (given.share * given.gets(answer)) / weight.sum())
+        return float(weight @ given.share_of(answer) / weight.sum())
 
     def within(self, limits: Mapping[int, float], weight: Array) -> GivenAnswers:
         """Answer where some answers go to no more than a share of the weight of all entries."""
@@ -111,7 +128,7 @@ class TunedAnswers:
         total = weight.sum()
         if len(limits) != 1:
             numbers = {answer: share * total for answer, share in limits.items()}
-            return GivenAnswers.whole(best_answers(self.gains, numbers, weight=weight))
+            return GivenAnswers.in_shares(shared_answers(self.gains, numbers, weight))
         ((answer, limit),) = limits.items()
         others, margin = self.margin(answer)
         share, acts = np.ones(margin.size), np.flatnonzero(self.codes == answer)

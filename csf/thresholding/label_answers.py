@@ -38,11 +38,13 @@ class LabelAnswers(ScoreAnswers):
             entries = np.flatnonzero(self.labels == label)
             given = RankedAnswers(self.rank[entries], self.least).within({1: limit}, weight[entries])
             share[entries], others[entries] = given.share, given.others
-        return GivenAnswers(self.codes, share, others, None, np.where(self.codes == 1, self.labels, -1))
+        none = np.full(self.codes.size, -1)
+        counted = GivenAnswers(np.where(self.codes == 1, self.labels, none), share, none)
+        return GivenAnswers(self.codes, share, others, None, counted)
 
     def acted(self, answer: int, given: GivenAnswers, weight: Array) -> float:
         """Compute the share of the samples that get a label."""
-        return float(weight @ (given.share * given.gets(answer)) / weight[self.labels == answer].sum())
+        return float(weight @ given.share_of(answer) / weight[self.labels == answer].sum())
 
 
 class LabelCandidates:

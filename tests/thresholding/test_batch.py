@@ -16,6 +16,7 @@ from csf.thresholding.batch import (
     check_capacity,
     places_limited,
     reviewed_within,
+    shared_answers,
 )
 
 NAMES = ["a", "b", "c"]
@@ -97,14 +98,34 @@ def test_barred_answers_are_reviewed_whatever_the_limit(seed, limit, reviews):
 
 
 @pytest.mark.parametrize("n_limits", [1, 2])
-def test_limits_on_weights_lose_no_more_than_one_row_each(n_limits):
+@pytest.mark.parametrize("values", [4, None])
+def test_answers_in_parts_use_limits_on_weights_up(n_limits, values):
     rng = np.random.default_rng(n_limits)
-    gains, weight = rng.normal(size=(900, 3)), rng.exponential(size=900) * (rng.random(900) < 0.9)
-    limits = {at: share * weight.sum() for at, share in [(1, 0.1), (2, 0.25)][:n_limits]}
-    codes = best_answers(gains, limits, weight=weight)
-    assert all(weight[codes == at].sum() <= limit + 1e-6 for at, limit in limits.items())
-    missing = least_bound(gains, limits, weight) - weight @ gains[np.arange(900), codes]
-    assert -1e-6 <= missing <= n_limits * weight.max() * np.ptp(gains)
+    gains = rng.integers(0, values, (900, 3)) * 1.0 if values else rng.normal(size=(900, 3))
+    weight = rng.exponential(size=900) * (rng.random(900) < 0.9)
+    limits = {answer: share * weight.sum() for answer, share in [(1, 0.1), (2, 0.25)][:n_limits]}
+    shares = shared_answers(gains, limits, weight)
+    assert (shares >= 0.0).all()
+    np.testing.assert_allclose(shares.sum(axis=1), 1.0)
+    for answer, limit in limits.items():
+        assert weight @ shares[:, answer] == pytest.approx(limit)
+    assert weight @ (gains * shares).sum(axis=1) == pytest.approx(least_bound(gains, limits, weight))
+
+
+@given(seed=st.integers(0, 2**32 - 1), b=st.floats(0.0, 0.6), c=st.floats(0.0, 0.6), whole=st.booleans())
+def test_an_answer_in_parts_to_weight_2_is_one_to_two_entries(seed, b, c, whole):
+    rng = np.random.default_rng(seed)
+    gains, weight = rng.normal(size=(12, 3)), rng.integers(0, 4, 12)
+    gains = np.round(gains) if whole else gains
+    limits, copies = {1: b * weight.sum(), 2: c * weight.sum()}, np.repeat(np.arange(12), weight)
+    shares = shared_answers(gains, limits, weight.astype(float))
+    order = rng.permutation(copies.size)
+    of_copies = shared_answers(gains[copies[order]], limits, np.ones(copies.size))
+    np.testing.assert_allclose(of_copies, shares[copies[order]], atol=1e-7)
+    # Entries that gain alike get the same.
+    for row in range(12):
+        alike = (gains == gains[row]).all(axis=1) & (weight > 0)
+        assert not alike.any() or np.ptp(shares[alike], axis=0).max() < 1e-7
 
 
 @given(seed=st.integers(0, 500), b=st.integers(0, 4), c=st.integers(0, 4))

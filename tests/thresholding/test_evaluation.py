@@ -92,3 +92,17 @@ def test_errors_of_whole_answers_are_those_of_a_share():
     terms = TableTerms(units(truth), 2, partial(values_of_tables, get_metric("recall")))
     errors = terms.drawn(GivenAnswers.whole(codes), 0).errors
     assert errors.std() == pytest.approx(np.sqrt(0.8 * 0.2 / 100), rel=0.15)
+
+
+def test_equal_entries_share_what_several_limits_leave():
+    answers = Gains(np.tile([0.0, 1.0, 2.0], (10, 1)))
+    found = answers.within({2: 0.3, 1: 0.4}, np.ones(10))
+    for answer, share in enumerate([0.3, 0.4, 0.3]):
+        np.testing.assert_allclose(found.share_of(answer), share)
+        assert answers.acted(answer, found, np.ones(10)) == pytest.approx(share)
+    np.testing.assert_allclose(sum(share for _, share in found.parts), 1.0)
+    terms = TableTerms(units(np.arange(10) % 3), 3, get_confusion_metric("accuracy").value)
+    np.testing.assert_allclose(terms.table(found, np.ones(10))[:, :3], np.outer([4, 3, 3], [0.3, 0.4, 0.3]))
+    marked = found.marked(lambda codes: codes + 5)
+    np.testing.assert_allclose(marked.share_of(1), 0.4)
+    np.testing.assert_allclose(terms.table(found.marked(lambda codes: 2 - codes), np.ones(10))[0, :3], [1.2, 1.6, 1.2])

@@ -71,7 +71,7 @@ def test_several_limits_have_the_largest_total_gain(seed):
     answers = ClassGapAnswers(score, -1.0, gaps, classes)
     limited = answers.within({1: 1 / 6, 3: 2 / 6}, np.ones(6))
     assert limited.counted is not None
-    gained = answers.gains[np.arange(6), limited.counted].sum()
+    gained = answers.gains[np.arange(6), limited.counted.codes].sum()
     every = [np.array(codes) for codes in product(range(4), repeat=6)]
     kept = [codes for codes in every if (codes == 1).sum() <= 1 and (codes == 3).sum() <= 2]
     assert gained == pytest.approx(max(answers.gains[np.arange(6), codes].sum() for codes in kept))

@@ -239,14 +239,21 @@ def test_thresholds_and_shares_agree_with_predictions_of_many_rows():
             assert capacity.captured[name] == pytest.approx(captured, abs=0.015)
 
 
-def test_whole_weights_are_copies_of_rows():
-    base, weight = LogisticRegression().fit(*samples(3000, seed=2)), np.arange(1500) % 3 + 1
-    search = CostSearch(base, null_class="none", cv="prefit")
-    weighted = search.fit(X, Y, sample_weight=weight.astype(float)).at_capacity({"tree": 0.05})
+@pytest.mark.parametrize("options", [{"null_class": "none"}, {"metric": "f1_macro"}], ids=["null class", "classes"])
+@pytest.mark.parametrize("limits", [{"tree": 0.05}, {"tree": 0.05, "bird": 0.03}])
+def test_whole_weights_are_copies_of_rows(options, limits):
+    base, weight = LogisticRegression().fit(*samples(3000, seed=2)), np.arange(1500) % 4
+    search = CostSearch(base, cv="prefit", random_state=0, **options)
+    weighted = search.fit(X, Y, sample_weight=weight.astype(float)).at_capacity(limits)
     rows = np.repeat(np.arange(1500), weight)
-    copied = search.fit(X[rows], Y[rows]).at_capacity({"tree": 0.05})
-    assert (weighted.threshold, weighted.acted_on) == (copied.threshold, copied.acted_on)
-    assert weighted.value == pytest.approx(copied.value, abs=5e-3)
+    copied = search.fit(X[rows], Y[rows]).at_capacity(limits)
+    assert weighted.threshold == copied.threshold
+    assert weighted.acted_on == pytest.approx(copied.acted_on)
+    # All places are used up, whatever an entry weighs.
+    assert weighted.acted_on == pytest.approx(limits)
+    assert weighted.captured == pytest.approx(copied.captured)
+    assert weighted.value == pytest.approx(copied.value)
+    assert weighted.interval == pytest.approx(copied.interval, abs=1e-6)
 
 
 def test_a_checkpoint_keeps_what_limits_on_classes_need(tmp_path):
