@@ -14,7 +14,7 @@ from sklearn.model_selection import train_test_split
 from sklearn.utils import check_random_state
 
 from csf._common.messages import did_you_mean
-from csf._common.sklearn import clone, last_name, open_callback_context, safe_indexing, slice_params
+from csf._common.sklearn import clone, last_name, last_step, open_callback_context, safe_indexing, slice_params
 from csf._common.typing import Estimator, IntArray, Params
 from csf.data.costs import WEIGHTINGS, CostChannel, check_class_weight, no_weights, takes_weights
 from csf.data.folds import FoldShares, check_training_parts, enough_splits, group_folds, make_folds, resolve_splits
@@ -148,7 +148,14 @@ def no_out_of_bag(
     """
     bagged = [is_bagged(base) for base in bases]
     if config.asks_out_of_bag and not all(bagged):
-        name = last_name(bases[bagged.index(False)])
+        base = bases[bagged.index(False)]
+        name, last = last_name(base), last_step(base)[1]
+        if last is not base and is_bagged(last):
+            raise ValueError(
+                f"cv='oob' takes the out-of-bag scores of a base by itself, and {name} is the last step of a pipeline, "
+                f"whose other steps would learn from the rows that are out of a bag too. Give {name} alone and X as "
+                "those steps make it, or leave cv out, or give a number of folds"
+            )
         raise ValueError(
             f"cv='oob' takes out-of-bag scores, and {name} has none, as it is no bagged base such as "
             "RandomForestClassifier; leave cv out, or give a number of folds"

@@ -6,8 +6,11 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.datasets import make_classification
+from sklearn.decomposition import PCA
 from sklearn.ensemble import BaggingClassifier, ExtraTreesClassifier, RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
 from csf import CostSearch
@@ -94,6 +97,21 @@ def test_folds_take_their_place_where_they_would_be_wrong(base, given, why):
 )
 def test_bags_that_do_not_serve(base, why):
     assert unfit_bags(base, 300) == why
+
+
+@pytest.mark.parametrize("last", [FOREST, BaggingClassifier(n_estimators=50)], ids=lambda base: type(base).__name__)
+def test_a_pipeline_has_none_and_is_named(last):
+    base, name = make_pipeline(StandardScaler(), last), type(last).__name__
+    refused = (
+        rf"of a base by itself, and {name} is the last step of a pipeline, .* Give {name} alone and X as those steps"
+    )
+    for nested in (base, make_pipeline(PCA(), base), {"plain": FOREST, "scaled": base}):
+        with pytest.raises(ValueError, match=refused) as caught:
+            CostSearch(nested, cv="oob").fit(X, Y)
+        assert "no bagged base" not in str(caught.value)
+    # The way out: features that were prepared before.
+    search = CostSearch(last, cv="oob", random_state=0).fit(StandardScaler().fit_transform(X), Y)
+    assert search.stop_reason_.endswith(OUT_OF_BAG)
 
 
 def test_other_bases_have_none():
