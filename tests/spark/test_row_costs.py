@@ -138,9 +138,11 @@ def test_what_memory_refuses_is_refused_where_the_model_serves(spark):
             answered(missing, 2.0, 4.0)
 
 
+# Extra costs below 0 make both errors cheaper than the right answers in some rows.
+@pytest.mark.parametrize("extra", [(0.5, 0.25), (-1.2, -1.1)])
 @pytest.mark.parametrize("margin", [False, True])
 @pytest.mark.parametrize("kind", ["plain", "sigmoid", "swept", "negative", "positive"])
-def test_answers_in_sql_are_those_in_memory(spark, kind, margin):
+def test_answers_in_sql_are_those_in_memory(spark, kind, margin, extra):
     from pyspark.sql import functions as F
 
     rng = np.random.default_rng(0)
@@ -151,7 +153,7 @@ def test_answers_in_sql_are_those_in_memory(spark, kind, margin):
     costs, power = RowCosts(fn="fn", fp="fp", tp="tp", tn="tn"), 0.0 if kind == "plain" else 0.5
     options = {"slope": 0.7, "intercept": 0.2, "farthest": 5.0} if kind == "sigmoid" else {"intercept": 0.1}
     threshold = {"swept": 0.4}.get(kind, CONSTANT.get(kind, 0.0))
-    decision = CostDecision(kind, threshold, extra=(0.5, 0.25), **options)
+    decision = CostDecision(kind, threshold, extra=extra, **options)
     rule = rule_of(costs, decision, margin=margin, power=power)
     given = {f"{name}_cost": table[name] for name in ("fn", "fp", "tp", "tn")}
     # What a file of the rule holds decides the same.
