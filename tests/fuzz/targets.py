@@ -23,7 +23,7 @@ LOOSE = ("csf.data.folds.resolve_splits", "csf.data.labels.read_classes", "csf.d
 REASONS = {
     "holds what csf computed": """
         csf.Trial csf.bounds.UnreachableCone csf.metrics.Coefficients csf.metrics.Column
-        csf.metrics.Averaged csf.spark.SparkCostSearchModel csf.strategies.Proposal
+        csf.spark.SparkCostSearchModel csf.strategies.Proposal
         csf.data.CostChannel csf.data.Features csf.data.Fold csf.data.Labels csf.data.OneVsRestChannel csf.data.Task
         csf.distributed.Bins csf.distributed.CountedCut csf.distributed.EngineOutcome csf.distributed.FoldTotals
         csf.distributed.Job csf.distributed.LocalModel csf.distributed.RowCostData
