@@ -277,6 +277,9 @@ def test_rows_that_cost_something_have_intervals_of_their_sums():
     assert read.value[0] == pytest.approx(1.0 - paid / min(negative.sum(), positive.sum()))
     low, high = read.interval(0.9)
     assert low < read.value[0] < high
+    for unit in (1e-9, 1e9):
+        other = Predictions.of_rows(RowCosts(fn=1.0, fp=1.0), unit * negative, unit * positive, A)
+        assert other.interval(0.9) == pytest.approx((low, high))
 
 
 def test_arrays_of_dask_say_what_to_do():
