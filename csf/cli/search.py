@@ -471,12 +471,13 @@ def run_threshold(options: Namespace, say: Callable[..., None]) -> None:
         {k: 0.0 + sign * threshold for k, threshold in decision.thresholds.items()},
     )
     facts = facts_of(decision.search)
-    say("\n".join(_threshold_lines(options, facts, cut, cuts, data.pos_label)))
+    say("\n".join(_threshold_lines(options, facts, cut, cuts, data.pos_label, score.to_numpy())))
     record = _decision_record(options, facts, cut, cuts)
     if certified is not None:
         threshold = 0.0 + sign * certified.threshold
         record["certified"] = certified._asdict() | {"demands": options.certify, "threshold": threshold}
-        say(_certified_line(options, certified, threshold, get_metric(metric).name))
+        shown = _threshold_text(threshold, score.to_numpy(), options)
+        say(_certified_line(options, certified, shown, get_metric(metric).name))
     if options.json:
         write_json(options.json, _valid(record))
         say(f"results: {options.json}")
@@ -497,22 +498,30 @@ def _certified(options: Namespace, data: Dataset, score: Array, metric: MetricLi
     return band.best(metric, options.certify)
 
 
-def _certified_line(options: Namespace, certified: CertifiedThreshold, threshold: float, name: str) -> str:
+def _threshold_text(threshold: float, score: Array, options: Namespace) -> str:
+    """Write a threshold with as many digits as decide about all rows of the table alike."""
+    acts = np.less_equal if options.lower_is_positive else np.greater_equal
+    decided, texts = acts(score, threshold), (f"{threshold:.{digits}g}" for digits in range(6, 18))
+    return next(text for text in texts if np.array_equal(acts(score, float(text)), decided))
+
+
+def _certified_line(options: Namespace, certified: CertifiedThreshold, shown: str, name: str) -> str:
     """Say where demands are certain."""
     sure = f"with confidence {options.confidence or CONFIDENCE:g}"
     side = "<=" if options.lower_is_positive else ">="
     if certified.holds:
-        where = f"where {options.score} {side} {threshold:.6g}"
+        where = f"where {options.score} {side} {shown}"
         return f"  certain {sure}: {options.certify} {where}, and {name} {certified.value:.4f} at least"
     return f"  no threshold makes {options.certify} certain {sure}: label more rows, or loosen the demands"
 
 
 def _threshold_lines(
-    options: Namespace, facts: Facts, cut: float, cuts: dict[Label, float], positive: Label
+    options: Namespace, facts: Facts, cut: float, cuts: dict[Label, float], positive: Label, score: Array
 ) -> list[str]:
     side = "<=" if options.lower_is_positive else ">="
     named = {f" of {segment}": threshold for segment, threshold in cuts.items()} or {"": cut}
-    lines = [f"predict {positive} where {options.score}{of} {side} {threshold:.6g}" for of, threshold in named.items()]
+    shown = {of: _threshold_text(threshold, score, options) for of, threshold in named.items()}
+    lines = [f"predict {positive} where {options.score}{of} {side} {text}" for of, text in shown.items()]
     texts = [
         facts.on_one_line(facts.expected),
         str(facts.worth(facts.estimates[-1])[0]),

@@ -63,7 +63,7 @@ class Averaged(MetricOfSums):
 
     Notes
     -----
-    A class that is neither true nor predicted counts 0.
+    A class of which a ratio counts no row, such as one that is neither true nor predicted for F-beta, counts 0.
 
     Examples
     --------
@@ -160,15 +160,23 @@ class Averaged(MetricOfSums):
         return np.where(counted, slopes, 0.0), np.where(counted, 0.0, offsets)
 
     def terms(self) -> Terms | None:
-        """List the terms of each cell, see `ConfusionMetric.terms`: the micro average counts both classes alike."""
-        known = self.metric.terms()
-        if self.average != "micro" or self.null is not None or self._sides is None or known is None:
+        """List the terms of each cell, see `ConfusionMetric.terms`: the micro average counts all classes alike.
+
+        A row adds as many true negatives as there are other classes, so that ratios which count these have none.
+        """
+        known = None if self._sides is None or self._counts_negatives else self.metric.terms()
+        if self.average != "micro" or self.null is not None or known is None:
             return None
         right, wrong = (np.add(known[one], known[other]) for one, other in (("tp", "tn"), ("fn", "fp")))
         if not right[1] > 0.0:
             return None
         known = {cell: right if cell in ("tp", "tn") else wrong for cell in CELLS}
         return {cell: (float(top / right[1]), float(bottom / right[1])) for cell, (top, bottom) in known.items()}
+
+    @property
+    def _counts_negatives(self) -> bool:
+        """Whether true negatives are counted."""
+        return any(of_all for *_, of_all in self._sides or ())
 
     def _class_weights(self, true: Array) -> Array:
         """Return the weight of the value of each class."""
@@ -259,7 +267,7 @@ class Averaged(MetricOfSums):
         """
         tables = tables.sum(axis=-3, keepdims=True) if self.average == "micro" else tables
         true, total = tables[..., 1, :].sum(axis=-1), tables.sum(axis=(-2, -1))
-        if self._sides is not None and not any(of_all for *_, of_all in self._sides):
+        if self._sides is not None and not self._counts_negatives:
             values = quotient(*self._weighed(tables[..., 1, 1], true, tables[..., 1].sum(axis=-1), total))
         else:
             values = values_of_tables(self.metric, tables)

@@ -273,8 +273,9 @@ def _is_function(metric: object) -> bool:
 def _two_classes_of(function: Function) -> Metric:
     """Build the binary metric of a function of labels."""
     name = _name_of_function(function)
-    known = [measure_named(name).of_two(), *(make() for make in METRICS.values())]
-    known += [make().of_two for make in CONFUSION_METRICS.values()]
+    known, averaged = [measure_named(name).of_two(), *(make() for make in METRICS.values())], measure_named(name)
+    classes = [averaged.of_classes(), *(make() for make in CONFUSION_METRICS.values())]
+    known += [metric.of_two for metric in classes if metric is not None]
     return metric_of_function(function, name, [metric for metric in known if metric is not None])
 
 

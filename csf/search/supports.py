@@ -246,7 +246,12 @@ NULL_CLASS = Supports(
 INCOMPLETE = Supports(
     "labels that miss positives",
     options={"review": Unsupported(None, "labels do not show which answers are wrong, nor what a review would find")},
-    methods=dict.fromkeys(
+    methods={
+        "audit": "{name}: the labels of an audit are complete, and this metric is of labels that miss positives. Audit "
+        "the metric of complete labels, with probabilities of the truth: csf.audit(p, search.predict(X), metric='f1'), "
+        "where p = np.minimum(search.predict_proba(X)[:, 1] / share, 1) and share is that of the labelled positives"
+    }
+    | dict.fromkeys(
         ("prevalence", "at_prevalence"),
         "{name}: at another share of positives the rows without a label hide more or fewer of them, so prevalence and "
         "at_prevalence take a metric of complete labels, such as 'f1'. Tune the threshold on newer labels instead: "

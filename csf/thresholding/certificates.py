@@ -74,7 +74,8 @@ class Guarantee:
         The threshold: the best one that passed, or where none did the one that came closest. NaN for rules of
         several classes and of costs by row.
     error : float
-        p-value of the constraint there: at most ``1 - confidence`` where it passed.
+        p-value of the test that let this threshold pass: at most ``1 - confidence`` where one did. Thresholds in a
+        fixed order pass by that of a less strict one too, and may have a smaller p-value themselves.
     rates : dict of str to float
         Constrained rates there, on the samples of the test.
     n_samples, n_positives : int

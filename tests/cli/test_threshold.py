@@ -131,3 +131,20 @@ def test_labels_that_miss_positives(scores, ok, error_of, tmp_path):
     assert json.loads((tmp_path / "found.json").read_text(encoding="utf-8"))["labelled"] == 0.5
     assert "true f1 (40 % to 60 % of the positives labelled)" in ok(*options, "--labelled", "0.4,0.6")
     assert "must be a share in (0, 1], or two such as 0.15,0.3, got '2'" in error_of(*options, "--labelled", "2")
+
+
+def test_thresholds_have_the_digits_that_decide_the_rows(ok, tmp_path):
+    """A precision that is certain above a score of two decimals is not certain where that score is found too."""
+    rng = np.random.default_rng(5)
+    y = (rng.random(1200) < 0.2).astype(int)
+    score, path = np.round(rng.normal(size=1200) + 1.5 * y, 2), tmp_path / "scores.csv"
+    pd.DataFrame({"y": y, "s": score}).to_csv(path, index=False)
+    demands = "precision >= 0.6, recall >= 0.2"
+    printed = ok("threshold", path, "--target", "y", "--score", "s", "--certify", demands)
+    shown = float(re.search(r"certain with confidence 0.9: .* where s >= (\S+),", printed)[1])
+    band = csf.certify(y, score)
+    assert band.holds(demands, shown)
+    assert not band.holds(demands, float(f"{shown:.6g}"))
+    # Demands may be given one by one.
+    each = [part for demand in demands.split(", ") for part in ("--certify", demand)]
+    assert ok("threshold", path, "--target", "y", "--score", "s", *each) == printed

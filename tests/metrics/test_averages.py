@@ -10,16 +10,18 @@ from hypothesis import strategies as st
 from sklearn.datasets import make_classification
 from sklearn.linear_model import LogisticRegression
 
-from csf import CostSearch
+from csf import CostSearch, metric_interval
 from csf.metrics import (
     Averaged,
     FBeta,
     GMean,
     Incomplete,
     Jaccard,
+    NegativePredictiveValue,
     Precision,
     Recall,
     Specificity,
+    WeightedAccuracy,
     get_confusion_metric,
     get_metric,
 )
@@ -85,6 +87,19 @@ def test_the_micro_average_of_two_classes_is_a_ratio_of_right_answers():
     terms = Averaged(Jaccard(), "micro").of_two.terms()
     assert terms == {"tp": (1.0, 1.0), "fn": (0.0, 2.0), "fp": (0.0, 2.0), "tn": (1.0, 1.0)}
     assert Averaged(Jaccard(), "micro", null=0).terms() is Averaged(Jaccard()).terms() is None
+    # The number of true negatives of a row is that of the other classes.
+    assert Averaged(Specificity(), "micro").terms() is None
+
+
+@pytest.mark.parametrize("average", ["macro", "micro", "weighted"])
+@pytest.mark.parametrize("metric", [Jaccard(), Specificity(), NegativePredictiveValue(), WeightedAccuracy(2.0, 1.0)])
+def test_intervals_hold_the_value(metric, average):
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 3, 400)
+    predicted = np.where(rng.random(400) < 0.5, y, rng.integers(0, 3, 400))
+    value = Averaged(metric, average).value(shares_of(y, predicted, 3, None))
+    low, high = metric_interval(y, predicted, Averaged(metric, average))
+    assert low < value < high
 
 
 def test_a_search_finds_the_best_mean_of_another_ratio():

@@ -290,3 +290,17 @@ def test_whoever_trains_on_texts_is_told_how_others_take_them(message):
 
     with pytest.raises(ValueError, match=r"astype\({'town': 'category'}\).*fit\(X, y, cat_features=\['town'\]\)"):
         CostSearch(Refusing(), **QUICK).fit(X, IS_LAST.astype(int))
+
+
+@pytest.mark.parametrize("metric", ["f1", "f1_macro", "mcc"])
+def test_a_fitted_base_of_three_classes_is_no_base_of_two(metric):
+    """It would answer the third class, which is neither of them."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(120, 2)), np.arange(120) % 3
+    base, some = LogisticRegression().fit(X, y), y < 2
+    with pytest.raises(
+        ValueError, match=r"knows the classes \[0, 1, 2\], and y has 2 of them, \[0, 1\]: .*null_class="
+    ):
+        CostSearch(base, metric, cv="prefit").fit(X[some], y[some])
+    search = CostSearch(base, null_class=0, cv="prefit").fit(X[some], y[some])
+    assert set(search.predict(X)) <= {0, 1, 2}

@@ -172,3 +172,14 @@ def test_other_shares_of_positives_are_refused_and_not_advised(known, tmp_path):
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
     assert "CSF005" in page
     assert "at_prevalence" not in page
+
+
+def test_audits_of_missed_positives_name_the_way_out():
+    """Who labels the rows of an audit sees which are positive."""
+    search = searched(Incomplete("f1", labelled=SHARE))
+    with pytest.raises(ValueError, match=r"labels of an audit are complete.*csf\.audit\(p, search\.predict\(X\)"):
+        search.audit(X[NEW])
+    p = np.minimum(search.predict_proba(X[NEW])[:, 1] / SHARE, 1)
+    plan = csf.audit(p, search.predict(X[NEW]), metric="f1")
+    low, high = plan.interval(TRUTH[NEW][plan.rows])[1:]
+    assert low <= f1_score(TRUTH[NEW], search.predict(X[NEW])) <= high

@@ -113,9 +113,15 @@ class Problem(SearchedProblem):
     def prefit(self, config: SearchConfig, task: Task) -> tuple[SearchResult, DecisionRule]:
         """Evaluate fitted bases; return the result of the best one and the rule that predicts."""
         bases = [FittedBase.of(model.base, task.user_labels) for model in config.models]
-        if config.review is not None:
-            for base in bases:
+        for base in bases:
+            if config.review is not None:
                 check_no_review(base.names.tolist(), "the fitted base")
+            if config.null_class is None and base.names.size > (n_classes := task.user_labels.classes.size) == 2:
+                raise ValueError(
+                    f"the fitted base knows the classes {base.names.tolist()}, and y has {n_classes} of them, "
+                    f"{task.user_labels.classes.tolist()}: answers of another class would be neither. Give rows of all "
+                    "classes, or name the class that means nothing to find by null_class="
+                )
         results = [self.fitted_result(config, base, task) for base in bases]
         stopped = "the base was fitted before: only its decision was tuned"
         if len(bases) > 1:
