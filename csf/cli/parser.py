@@ -40,7 +40,7 @@ _EXPECTED = (CliError, ValueError, TypeError, OSError, MemoryError)
 Commands: TypeAlias = "argparse._SubParsersAction[ArgumentParser]"
 
 
-class _Demands(argparse.Action):
+class _JoinedDemands(argparse.Action):
     """Option of demands: given several times, all of them hold together."""
 
     def __call__(
@@ -363,7 +363,7 @@ def _add_monitor(commands):
         'what is watched, such as "f1 >= 0.6", or of several classes "recall[urgent] >= 0.8" (what the search '
         "promised, else the lower end of its interval)"
     )
-    command.add_argument("--constraint", action=_Demands, metavar="TEXT", help=text)
+    command.add_argument("--constraint", action=_JoinedDemands, metavar="TEXT", help=text)
     command.add_argument(
         "--alpha",
         type=_probability,
@@ -403,11 +403,11 @@ def _add_threshold(commands):
     _add_option(command, "metric", metavar="NAME")
     _add_labelled(command)
     command.add_argument(
-        "--constraint", action=_Demands, metavar="TEXT", help='demand such as "precision >= 0.8" or "fpr <= 0.01"'
+        "--constraint", action=_JoinedDemands, metavar="TEXT", help='demand such as "precision >= 0.8" or "fpr <= 0.01"'
     )
     _add_option(command, "confidence", metavar="P")
     text = "demands, named after looking too: the threshold at which all are certain (with --confidence, 0.9)"
-    command.add_argument("--certify", action=_Demands, metavar="TEXT", help=text)
+    command.add_argument("--certify", action=_JoinedDemands, metavar="TEXT", help=text)
     command.add_argument("--seed", type=_count(0), default=0, metavar="N", help="seed of draws (0)")
     command.add_argument("--json", metavar="FILE", help="write what was found")
     command.add_argument("--report", metavar="FILE", help="write all of it as one page for a browser (.html)")
@@ -441,7 +441,7 @@ def _add_problem_options(command):
     group = command.add_argument_group("what is searched")
     _add_option(group, "metric", metavar="NAME", more=", see below")
     _add_labelled(group)
-    _add_option(group, "constraint", metavar="TEXT", action=_Demands)
+    _add_option(group, "constraint", metavar="TEXT", action=_JoinedDemands)
     group.add_argument(
         "--base",
         "--model",

@@ -104,7 +104,7 @@ class Averaged(MetricOfSums):
         if self.null is not None:
             check_count(self.null, "null", minimum=0)
         terms = None if self.truth is not None else self.metric.terms()
-        object.__setattr__(self, "_sides", None if terms is None else _sides(terms))
+        object.__setattr__(self, "_sides", None if terms is None else _sides_of(terms))
 
     @property
     def name(self) -> str:
@@ -280,7 +280,7 @@ class Averaged(MetricOfSums):
         return np.divide(np.nansum(values * weight, axis=-1), counted, out=none, where=counted > 0.0)
 
 
-def _sides(terms: Terms) -> tuple[Side, Side]:
+def _sides_of(terms: Terms) -> tuple[Side, Side]:
     """Return what a ratio of sums is by the right, true, predicted and all samples of its class."""
     top, bottom = (
         (tp - fn - fp + tn, fn - tn, fp - tn, tn)

@@ -259,8 +259,7 @@ def get_confusion_metric(metric: MetricLike) -> ConfusionMetric:
         )
     raise ValueError(
         f"unknown metric of several classes {name!r}; known: {', '.join(CONFUSION_METRICS)}, f<beta>_macro, "
-        f"other averages of ratios such as precision_weighted, or a "
-        f"ConfusionMetric object{_hint(name)}"
+        f"other averages of ratios such as precision_weighted, or a ConfusionMetric object{_hint(name)}"
     )
 
 
@@ -273,9 +272,10 @@ def _is_function(metric: object) -> bool:
 def _two_classes_of(function: Function) -> Metric:
     """Build the binary metric of a function of labels."""
     name = _name_of_function(function)
-    known, averaged = [measure_named(name).of_two(), *(make() for make in METRICS.values())], measure_named(name)
-    classes = [averaged.of_classes(), *(make() for make in CONFUSION_METRICS.values())]
-    known += [metric.of_two for metric in classes if metric is not None]
+    named = measure_named(name)
+    known = [named.of_two(), *(make() for make in METRICS.values())]
+    of_classes = [named.of_classes(), *(make() for make in CONFUSION_METRICS.values())]
+    known += [metric.of_two for metric in of_classes if metric is not None]
     return metric_of_function(function, name, [metric for metric in known if metric is not None])
 
 

@@ -115,10 +115,14 @@ def answer_in_sql(score: str, rule: RowCostRule, costs: RowCosts) -> str:
     gain, loss = gain_and_loss(costs, decision.extra)
     odds = f"({odds} + {number_in_sql(decision.intercept)})"
     total = clipped(f"({odds} + {shift(gain, loss)})", LARGEST_LOG_ODDS)
-    turned = clipped(f"({number_in_sql(rule.cut)} - {odds} - {shift(f'-{gain}', f'-{loss}')})", LARGEST_LOG_ODDS)
+    reversed_total = clipped(
+        f"({number_in_sql(rule.cut)} - {odds} - {shift(f'-{gain}', f'-{loss}')})", LARGEST_LOG_ODDS
+    )
     certain = f"CASE WHEN {gain} >= 0D AND {loss} <= 0D AND {gain} > {loss} THEN 1D ELSE 0D END"
     tuned = f"CASE WHEN round({total}, {DIGITS}) >= {number_in_sql(rule.cut)} THEN 1D ELSE 0D END"
-    turned = f"WHEN {gain} < 0D AND {loss} < 0D THEN CASE WHEN round({turned}, {DIGITS}) >= 0D THEN 1D ELSE 0D END"
+    turned = (
+        f"WHEN {gain} < 0D AND {loss} < 0D THEN CASE WHEN round({reversed_total}, {DIGITS}) >= 0D THEN 1D ELSE 0D END"
+    )
     return f"CASE {wrong_costs_in_sql(costs)} WHEN {gain} > 0D AND {loss} > 0D THEN {tuned} {turned} ELSE {certain} END"
 
 

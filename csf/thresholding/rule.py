@@ -19,6 +19,7 @@ from csf._common.sklearn import DocLinkMixin, named_models, num_samples, pass_on
 from csf._common.typing import Array, BoolArray, Costs, Estimator, Label, Params, Samples
 from csf._common.validation import check_class_weights, check_labels, check_weights
 from csf.data.costs import problem_probabilities
+from csf.data.labels import names_of_answers
 from csf.data.responses import (
     above,
     class_scores,
@@ -339,7 +340,7 @@ class ThresholdRule(DecisionRule):
         if len(names) > 2:
             limit = limit_of_others(at_most, names, self.null)
             if isinstance(limit, Mapping):
-                together = {f"not {self.null}": 50}
+                together = {names_of_answers(self.null, None)[1]: 50}
                 raise ValueError(
                     f"at_most={limit!r} limits single classes, and beside a null class answers with reviews limit all "
                     f"others together: give a number, or {together}. predict limits single classes, without reviews; "

@@ -518,7 +518,7 @@ _SAMPLES: WeakKeyDictionary[Rows, Foreign] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True, eq=False)
-class _Coefficients:
+class _LiblinearModel:
     """Coefficients, the constant one last, their margins, and steps or passes."""
 
     w: Array
@@ -563,7 +563,7 @@ class LiblinearTrainer(LinearTrainer):
     def train(self, weight: Array, position: tuple[float, ...], starts: Sequence[Start] = ()) -> Training:
         """Solve the base's problem for weights that are equal within each class; see `LinearTrainer.train`."""
         w, n_iter = self._solve(self._class_weights(weight))
-        return Training(_Coefficients(w, self._sign * self._train.scores(w), n_iter))
+        return Training(_LiblinearModel(w, self._sign * self._train.scores(w), n_iter))
 
     def _class_weights(self, weight: Array) -> tuple[float, float]:
         """Return the weight of the samples of each class, the positive one first."""

@@ -114,14 +114,7 @@ class Problem(SearchedProblem):
         """Evaluate fitted bases; return the result of the best one and the rule that predicts."""
         bases = [FittedBase.of(model.base, task.user_labels) for model in config.models]
         for base in bases:
-            if config.review is not None:
-                check_no_review(base.names.tolist(), "the fitted base")
-            if config.null_class is None and base.names.size > (n_classes := task.user_labels.classes.size) == 2:
-                raise ValueError(
-                    f"the fitted base knows the classes {base.names.tolist()}, and y has {n_classes} of them, "
-                    f"{task.user_labels.classes.tolist()}: answers of another class would be neither. Give rows of all "
-                    "classes, or name the class that means nothing to find by null_class="
-                )
+            self.check_fitted(config, base)
         results = [self.fitted_result(config, base, task) for base in bases]
         stopped = "the base was fitted before: only its decision was tuned"
         if len(bases) > 1:
@@ -132,6 +125,11 @@ class Problem(SearchedProblem):
         result = self.concluded(searched, [Model(None, None, None)])
         setting = result.key[0]
         return result, self.fitted_rule(result, bases[setting], results[setting])
+
+    def check_fitted(self, config: SearchConfig, base: FittedBase) -> None:
+        """Raise a ValueError where the classes that a fitted base knows do not go with the search."""
+        if config.review is not None:
+            check_no_review(base.names.tolist(), "the fitted base")
 
     @abstractmethod
     def fitted_result(self, config: SearchConfig, base: FittedBase, task: Task) -> FoldResult:

@@ -69,6 +69,17 @@ class TwoClasses(Problem):
         """Build the rule of a winner that is a fitted estimator."""
         return self.rule_by(result, estimator, *self.names_in(estimator), method)
 
+    def check_fitted(self, config: SearchConfig, base: FittedBase) -> None:
+        """Raise a ValueError where a fitted base knows more than two classes, and none is the null class."""
+        super().check_fitted(config, base)
+        classes = self.labels.classes.tolist()
+        if config.null_class is None and base.names.size > len(classes):
+            raise ValueError(
+                f"the fitted base knows the classes {base.names.tolist()}, and y has {len(classes)} of them, {classes}"
+                ": answers of another class would be neither. Give rows of all classes, or name the class that means "
+                "nothing to find by null_class="
+            )
+
     def fitted_result(self, config: SearchConfig, base: FittedBase, task: Task) -> FoldResult:
         """Predict all samples by a fitted base."""
         null, truth = task.user_labels.null, task.user_labels.decode(task.codes)
