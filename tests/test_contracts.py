@@ -54,6 +54,7 @@ def test_other_metrics(metric):
     check_metric(metric)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metric", ["f1", "f2", "jaccard", "gmean", "min_rate", "accuracy", "precision"])
 @pytest.mark.parametrize("name", STRATEGIES)
 def test_registered_strategies(name, metric):
@@ -64,6 +65,7 @@ def test_registered_strategies(name, metric):
     check_strategy(get_strategy(name), metric=metric, n_trials=12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("constraint", ["precision >= 0.8", "fpr <= 0.05", "predicted_positive_rate <= 0.1"])
 @pytest.mark.parametrize("name", [name for name in STRATEGIES if name not in NEED_LEVELS])
 def test_strategies_under_a_constraint(name, constraint):
@@ -128,11 +130,13 @@ def test_every_registered_base_is_checked():
     assert {type(base) for base, _ in FAST} == set(registry._MAKERS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("base", "n_classes"), FAST, ids=repr)
 def test_registered_trainers(base, n_classes):
     check_trainer(make_trainers, base, n_classes=n_classes)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("base", GENERIC, ids=repr)
 def test_the_trainer_of_all_others(base):
     check_trainer(generic, base)

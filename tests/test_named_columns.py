@@ -118,6 +118,7 @@ def same(one, other):
     return np.array_equal(one, other) if one.dtype.kind in "OU" else np.allclose(one, other, atol=0.02)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("name", CASES)
 def test_columns_go_by_their_names(name, kind):

@@ -43,6 +43,7 @@ def test_there_are_examples():
     assert len(EXAMPLES) >= 9
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("code", "output"), EXAMPLES)
 def test_examples_print_what_is_shown(code, output, capsys, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)  # some write a file
@@ -59,6 +60,7 @@ def test_optuna_finds_parameters(capsys):
     assert "to expect from" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_saved_searches_predict_the_same_in_another_process(tmp_path):
     for name in ("skops", "onnx", "onnxruntime"):
         pytest.importorskip(name)

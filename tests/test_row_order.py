@@ -313,6 +313,7 @@ def test_the_walk_is_complete():
     assert not set(CALLS) & set(EXEMPT)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("call", "rows"), CASES)
 def test_rows_in_another_order_are_warned_of(call, rows):
     index = np.arange(N) + 7
@@ -321,6 +322,7 @@ def test_rows_in_another_order_are_warned_of(call, rows):
         assert warned(call, rows | moved), f"{other} in another order than {first} is not warned of"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("call", "rows"), CASES)
 def test_rows_in_one_order_are_not(call, rows):
     """Nor are those whose indexes differ in what they hold: the default one, that of other samples, duplicates."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import reduce
+from operator import add
 from typing import TYPE_CHECKING, TypeAlias, cast
 
 import numpy as np
@@ -152,7 +154,8 @@ class Averaged(MetricOfSums):
         assert self._sides is not None, "counts are those of a ratio"
         of_top, of_bottom = self._sides
         # By the right predictions of a class, and by all predictions of it.
-        slopes, offsets = ((of_top[k] - value * of_bottom[k]) * inverse for k in (0, 2))
+        slopes = (of_top[0] - value * of_bottom[0]) * inverse
+        offsets = (of_top[2] - value * of_bottom[2]) * inverse
         if self.average != "micro":
             return slopes, -offsets
         # What all predictions of other classes have in common does not matter.
@@ -204,9 +207,9 @@ class Averaged(MetricOfSums):
     def _weighed(self, right: Array, true: Array, predicted: Array, total: Array) -> tuple[Array, Array]:
         """Compute the numerator and the denominator of the ratio."""
         assert self._sides is not None, "it is a ratio of sums"
-        counts, nothing = (right, true, predicted, total), np.zeros(np.shape(right))
-        top, bottom = (sum((c * part for c, part in zip(side, counts) if c), nothing) for side in self._sides)
-        return top, bottom
+        counts = right, true, predicted, total
+        top, bottom = self._sides
+        return _sum_of(top, counts), _sum_of(bottom, counts)
 
     # ------------------------------------------------------------ over labels
 
@@ -278,6 +281,12 @@ class Averaged(MetricOfSums):
         none = np.where(np.isnan(values).any(axis=-1), np.nan, 0.0)
         counted = weight.sum(axis=-1)
         return np.divide(np.nansum(values * weight, axis=-1), counted, out=none, where=counted > 0.0)
+
+
+def _sum_of(side: Side, counts: tuple[Array, Array, Array, Array]) -> Array:
+    """Sum the counts that a side of a ratio has."""
+    parts = [count if factor == 1.0 else factor * count for factor, count in zip(side, counts) if factor]
+    return parts[0] if len(parts) == 1 else reduce(add, parts)
 
 
 def _sides_of(terms: Terms) -> tuple[Side, Side]:

@@ -624,8 +624,8 @@ def sums_of(confusion: Array) -> tuple[Array, Array, Array]:
 
 def quotient(top: Values, bottom: Values, *, empty: float = 0.0) -> Array:
     """Divide, with result ``empty`` where the denominator is 0."""
-    top, bottom = np.broadcast_arrays(top, bottom)
-    return np.divide(top, bottom, out=np.full(top.shape, empty), where=bottom > 0.0)
+    values = np.full(np.broadcast(top, bottom).shape, empty)
+    return np.divide(top, bottom, out=values, where=np.greater(bottom, 0.0))
 
 
 def _n_true(true):

@@ -80,6 +80,7 @@ def test_the_table_as_csv(compared):
     assert rows["csf, cone"]["rate"] == ""
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_values(few, ok):
     def values(seed):
         text = ok("compare", "wine:1", "--trials", 1, "--cv", 2, "--splits", 2, "--base", "sgd", "--seed", seed)
@@ -111,6 +112,7 @@ def test_the_time_limit_is_that_of_the_whole_command(ok):
     assert re.search(r"^\d of \d splits: left out, the time limit of 1e-06 s leaves no time for it, which", text, re.M)
 
 
+@pytest.mark.slow
 def test_searches_share_the_time_that_is_left(ok, monkeypatch):
     seen = []
 

@@ -126,6 +126,7 @@ def test_svmlight_files(ok, tmp_path):
     assert {row["prediction"] for row in read(ok("predict", tmp_path / "m.skops", tmp_path / "train"))} == {"1", "-1"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("base", ["lightgbm", "xgboost"])
 def test_boosting_of_other_packages_with_trust(ok, error_of, tmp_path, base):
     pytest.importorskip(base)
@@ -268,6 +269,7 @@ def test_gradient_boosting_needs_no_trust(tmp_path):
     np.testing.assert_array_equal(found.decision_function(samples), search.decision_function(samples))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("field", "value"),
     [
@@ -400,6 +402,7 @@ def test_a_damaged_model_is_an_error_of_one_line(tmp_path):
 # ---------------------------------------------------------------- csf monitor
 
 
+@pytest.mark.slow
 def test_batches_are_counted_and_an_alarm_is_an_exit_code(ok, model, table, customers, tmp_path):
     state, plot = tmp_path / "monitor.json", tmp_path / "monitor.png"
     options = ("--target", "outcome", "--state", state, "--constraint", "f1 >= 0.3")
@@ -445,6 +448,7 @@ def test_alerts_need_no_labels(ok, model, table, tmp_path):
     assert "no evidence against it" in ok("monitor", model, table, *state)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -476,6 +480,7 @@ def test_the_same_file_is_counted_once(ok, error_of, model, table, tmp_path):
     assert "480 labelled samples in 2 batches" in ok(*options, "--name", "other customers")
 
 
+@pytest.mark.slow
 def test_decisions_wait_for_labels_by_id(ok, run, error_of, model, customers, tmp_path):
     """Tables of decisions, then one of all labels so far, in another order and with ids that begin with zeros."""
     options = ("--id", "customer", "--state", tmp_path / "late.json", "--constraint", "f1 >= 0.3")
@@ -558,6 +563,7 @@ def test_columns_that_are_not_there_are_named(error_of, model, table, columns, m
     assert re.search(message, error_of("predict", model, table, "--columns", columns))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -610,6 +616,7 @@ def samples_of(search, frame):
     return frame.astype(dict.fromkeys(frame.select_dtypes("bool").columns, str))
 
 
+@pytest.mark.slow
 def test_each_step_after_an_alarm_works(ok, run, model, customers, tmp_path):
     """As it is recommended: in Python, and as a command, with the same thresholds."""
     later, state = tmp_path / "later.csv", ("--state", tmp_path / "state.json", "--constraint", "f1 >= 0.95")
@@ -651,6 +658,7 @@ def test_each_step_after_an_alarm_works(ok, run, model, customers, tmp_path):
         assert run("monitor", tmp_path / f"{name}.skops", later, *watched)[0] in (0, ALARM)
 
 
+@pytest.mark.slow
 def test_rows_without_a_label_are_not_tuned_on(ok, model, customers, tmp_path):
     some = customers["outcome"].where(customers.index % 3 > 0, None)
     customers.assign(outcome=some).to_csv(tmp_path / "some.csv", index=False)
@@ -720,6 +728,7 @@ KINDS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::UserWarning")
 @pytest.mark.parametrize("name", KINDS)
 def test_every_kind_of_search_is_loaded_without_trust(name, tmp_path):

@@ -108,6 +108,7 @@ def test_the_same_seed_gives_the_same_report(ok):
     assert report(1) != report(2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_every_strategy_is_searched_and_saved(ok, strategy, tmp_path):
     path = tmp_path / "m.skops"
@@ -116,6 +117,7 @@ def test_every_strategy_is_searched_and_saved(ok, strategy, tmp_path):
 
 
 # Names of all metrics are read in one place.
+@pytest.mark.slow
 @pytest.mark.parametrize("metric", ["f1", "recall", "precision", "gmean", "mcc", "f3"])
 def test_metrics_are_searched_and_saved(ok, metric, tmp_path):
     needed = {"recall": "precision >= 0.5", "precision": "recall >= 0.5"}
@@ -125,6 +127,7 @@ def test_metrics_are_searched_and_saved(ok, metric, tmp_path):
     assert load_model(tmp_path / "m.skops")[0].trials_
 
 
+@pytest.mark.slow
 def test_a_table_with_weights_and_a_grid(ok, table, tmp_path):
     options = ["--target", "outcome", "--positive", "churn", "--param", "C=0.1,1", *GRID]
     text = ok("search", table, *options, "--sample-weight", "weight", "--save", tmp_path / "m.skops")
@@ -164,6 +167,7 @@ def test_a_constraint_is_reported(ok, run):
     assert "csf: warning: no trial satisfies precision >= 0.99" in err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("option", [("--bound", "parambath"), ("--normalize", "mean"), ("--cv", 4), ("--seed", 7)])
 def test_options_reach_the_search(ok, option, tmp_path):
     def winner(*options):
@@ -173,6 +177,7 @@ def test_options_reach_the_search(ok, option, tmp_path):
     assert winner(*option) != winner()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("source", "options", "said"),
     [
@@ -270,6 +275,7 @@ def test_the_saved_model_comes_with_its_command(ok, tmp_path, base, param):
     assert len(ok("predict", path, "iris").splitlines()) == 151
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metric", ["f1", "gmean"])
 def test_the_plot(ok, tmp_path, metric):
     ok("search", "digits:8", *QUICK, "--metric", metric, "--plot", tmp_path / "cones.png")
@@ -321,6 +327,7 @@ def test_the_report_is_written_of_a_table_with_categories_and_quotes_in_its_name
     assert "this search is ahead by" in page
 
 
+@pytest.mark.slow
 def test_without_options_it_is_the_plain_call(ok, tmp_path):
     text = ok("search", "iris:1", "-v", "--json", tmp_path / "r.json", "--save", tmp_path / "m.skops")
     assert "up to 6 trials of each of 7 settings (and of 4 beyond them, as long as an end is best)" in text
@@ -401,6 +408,7 @@ def interrupted_training(monkeypatch, after):
     monkeypatch.setattr(LocalTrainer, "train", train)
 
 
+@pytest.mark.slow
 def test_an_interrupted_search_writes_what_there_is_and_trains_no_rivals(run, monkeypatch, tmp_path):
     monkeypatch.setattr("csf.cli.search._run_rival", None)
     outputs = ["--save", tmp_path / "m.skops", "--json", tmp_path / "r.json", "--rule", tmp_path / "rule.json"]
@@ -510,6 +518,7 @@ def test_rules_of_features_without_names_are_those_of_their_numbers(ok, tmp_path
     assert rule["features"] is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("options", "base"),
     [
@@ -527,6 +536,7 @@ def test_rules_of_other_models_are_decisions_on_their_scores(options, base, ok, 
     assert base is None or (scored["base"], len(scored["classes_"])) == (base, 2)
 
 
+@pytest.mark.slow
 def test_checks_are_printed_with_codes_that_can_be_muted(ok, error_of, tmp_path):
     options = ["iris:1", *QUICK, "--test-size", 0, "--report", tmp_path / "r.html"]
     text = ok("search", *options, "--json", tmp_path / "r.json")
@@ -633,6 +643,7 @@ def test_a_saved_model_predicts_labels_with_scores_of_each_class(base, ok, flowe
     np.testing.assert_array_equal(search.predict(X), [row["prediction"] for row in rows])
 
 
+@pytest.mark.slow
 def test_compare_takes_the_strategies_that_several_classes_have(ok, flowers):
     text = ok("compare", flowers, "--target", "kind", "--base", "logistic", *OF_CLASSES, "--splits", 2, "--trials", 2)
     rows = rows_of(text, "method")
@@ -694,6 +705,7 @@ def test_what_several_bases_cannot_have(run, verb, options, message):
     assert message in err
 
 
+@pytest.mark.slow
 def test_a_file_sorted_by_class_with_its_row_number(run, tmp_path):
     rng = np.random.default_rng(0)
     y = np.sort(rng.random(400) < 0.3).astype(int)
@@ -739,6 +751,7 @@ def visits(tmp_path):
     return path
 
 
+@pytest.mark.slow
 def test_groups_stay_together(ok, visits, tmp_path, monkeypatch):
     fitted = []
     fit = CostSearch.fit

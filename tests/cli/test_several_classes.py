@@ -49,6 +49,7 @@ def column(text, name="prediction"):
     return np.array([row[name] for row in csv.DictReader(io.StringIO(text))])
 
 
+@pytest.mark.slow
 def test_a_demand_on_a_class_is_searched_shown_and_written(ok, triage, tmp_path):
     files = {name: tmp_path / name for name in ("all.json", "model.skops", "report.html")}
     flags = ("--json", files["all.json"], "--save", files["model.skops"], "--report", files["report.html"])
@@ -92,6 +93,7 @@ def test_a_certificate_names_the_classes_for_the_rival_too(run, triage, tmp_path
     assert "Do not use it as it is." in text
 
 
+@pytest.mark.slow
 def test_a_comparison_is_under_the_constraint(ok, triage):
     flags = ("--constraint", "recall[urgent] >= 0.8", "--splits", 2)
     text = ok("compare", triage, *QUICK[:-2], *flags)
@@ -149,6 +151,7 @@ def test_shares_of_classes_are_given_or_estimated(ok, run, triage, model, tmp_pa
     assert shares == pytest.approx(truth.to_dict(), abs=0.05)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("options", "message"),
     [

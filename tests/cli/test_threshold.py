@@ -41,6 +41,7 @@ def test_it_is_decide(scores, ok, tmp_path):
     assert "400 rows, 20 % of them bad" in said
 
 
+@pytest.mark.slow
 def test_groups_weights_certificates_and_a_page(scores, ok, tmp_path):
     path, _ = scores
     options = ["--target", "label", "--score", "judge", "--positive", "bad", "--metric", "recall"]

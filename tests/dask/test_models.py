@@ -62,6 +62,7 @@ def test_the_winner_is_that_in_memory(rows, base, options):
     assert set(local.base) == {params["model"] for params in search.cv_results_["params"]}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("threshold", ["tune", "stable"])
 def test_settings_are_those_of_their_models_where_scores_are_counted(rows, monkeypatch, threshold):
     """Settings beyond the grid are left out of the middle, and those behind on a sample."""

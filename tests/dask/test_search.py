@@ -74,6 +74,7 @@ def check_alike(search, whole, *, profile=6e-4, cut=1e-4):
     np.testing.assert_allclose(search.best_estimator_.intercept_, whole.best_estimator_.intercept_, atol=cut)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("base", PRECISE)
 @pytest.mark.parametrize(("kind", "n_parts"), [("arrays", 1), ("arrays", 3), ("arrays", 17), ("frames", 3)])
 def test_it_finds_what_the_search_in_memory_finds(data, base, kind, n_parts):
@@ -239,6 +240,7 @@ def test_a_sample_stands_for_all_rows(data, sampled, kind):
     np.testing.assert_array_equal(whole.scores(models).collected(), part.scores(models).collected())
 
 
+@pytest.mark.slow
 def test_settings_race_on_a_sample(data, sampled, monkeypatch):
     """What is behind there is not trained on all rows; what goes on has the scores that it has without a race."""
     X, y, weight = data
@@ -337,6 +339,7 @@ SCALED = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [pieces, frames])
 @pytest.mark.parametrize("base", SCALED)
 def test_scalers_learn_of_each_fold(data, base, kind):
@@ -698,6 +701,7 @@ def labelled(y, kinds):
 TEXTS, OBJECTS = (lambda part: part.astype(str)), (lambda part: part.astype(object))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "kinds",
     [
@@ -872,6 +876,7 @@ def test_a_client_that_was_killed_goes_on_where_it_was(tmp_path):
     assert "belongs to another search" in other.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:the base has")
 @pytest.mark.parametrize("labels", [[0, 1], [False, True], [1, 2], ["bad", "good"]], ids=str)
 @pytest.mark.parametrize("positive", [0, 1])

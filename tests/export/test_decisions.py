@@ -53,6 +53,7 @@ def read_again(rule, path):
     return read_rule(path / "rule.json")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_scores_and_the_file_give_the_predictions(kind, tmp_path):
     search, (X, _) = search_of(kind), samples_of(kind)
@@ -91,6 +92,7 @@ def test_the_file_keeps_limits(kind, tmp_path):
 WRONG = {"two": 0.4, "two words": 0.4, "rows": 0.4, "null class": 0.4, "classes": {2: 0.5}, "labels": {0: 0.4, 2: 0.5}}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [{}, {"review": REVIEWS["a price"]}], ids=["plain", "reviews"])
 @pytest.mark.parametrize("kind", [*WRONG, "two boosting"])
 @pytest.mark.filterwarnings("ignore:no row can be an alert", "ignore:.*rows are alerts")
@@ -110,6 +112,7 @@ def test_the_file_keeps_limits_on_wrong_alerts(kind, options, tmp_path):
         np.testing.assert_array_equal(rule.decide_with_review(scores, **known), answers)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("review", REVIEWS)
 @pytest.mark.parametrize("kind", [*LIMITED, "two boosting", "classes boosting", "labels models"])
 def test_the_file_answers_with_reviews(kind, review, tmp_path):

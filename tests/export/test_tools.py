@@ -60,6 +60,7 @@ def test_all_exports_agree_with_the_search(base, labels):
     assert set(model.classes_.tolist()) == set(search.classes_.tolist())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("labels", LABELS)
 def test_onnx_agrees_with_the_search(labels, without_csf, tmp_path):
     pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
@@ -98,6 +99,7 @@ np.save("labels.npy", np.where(is_pos, rule["positive"], rule["negative"]))
 """
 
 
+@pytest.mark.slow
 def test_a_rule_of_numbers_and_a_pickled_classifier_need_nothing_of_csf(without_csf, tmp_path):
     search, X = searched(BASES["scaled"], LABELS["words"]), new_rows()
     linear_rule(search).save(tmp_path / "rule.json")
@@ -249,6 +251,7 @@ print(" ".join(np.array(rule["classes"])[s.argmax(axis=1)]))
 """
 
 
+@pytest.mark.slow
 def test_the_file_predicts_where_csf_is_not_installed(tmp_path, without_csf):
     search, X = searched_classes(LinearSVC()), new_class_rows()
     decision_rule(search).save(tmp_path / "rule.json")

@@ -148,6 +148,7 @@ def test_the_streams_of_the_benchmark_are_those_of_the_class(search, name):
     assert bool(monitor.alarm) == bool(expected.max() >= np.log(20))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("demand", ["f1 >= 0.3", "f2 >= 0.3", Constraint(MeanCost(5.0), "<=", 0.5)])
 @pytest.mark.parametrize("audit", [1.0, 0.3])
 def test_confidence_sequences_hold_at_all_times(search, demand, audit):

@@ -218,6 +218,7 @@ def refused(X, y):
     ]
 
 
+@pytest.mark.slow
 @each_learner
 def test_a_chunk_that_is_refused_leaves_no_trace(learner):
     X, y = stream(200)

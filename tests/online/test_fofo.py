@@ -34,6 +34,7 @@ def known(eta, y, batch_size=None, **settings):
     return model
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("law", LAWS)
 @pytest.mark.parametrize(
     "settings",

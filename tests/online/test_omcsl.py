@@ -191,6 +191,7 @@ def test_areas_of_histograms_are_those_of_scikit_learn(score, seed):
         assert values[0] == pytest.approx(expected(y, score) if 0 < y.sum() < y.size else 0.0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("metric", "score"), [("auroc", roc_auc_score), ("auprc", average_precision_score)])
 def test_rankings_are_judged_by_the_scores_at_the_time(metric, score):
     X, y = stream(n=700)

@@ -62,6 +62,7 @@ def literally(model, X, y):
     )  # fmt: skip
 
 
+@pytest.mark.slow
 @each_metric
 @pytest.mark.parametrize(
     ("variant", "kind"), [("default", sparse.csr_array), *((variant, np.asarray) for variant in VARIANTS)]
@@ -139,6 +140,7 @@ def test_best_duals_in_corners(name, p, n):
     np.testing.assert_allclose(dual_tangent(PLACES[name], p, n, 1e-3), METRICS[name].dual(p, n))
 
 
+@pytest.mark.slow
 @each_metric
 @pytest.mark.parametrize("dual", ["gradient", "closed"])
 @pytest.mark.parametrize("eps", ["schedule", "fixed"])
@@ -213,6 +215,7 @@ def best_surrogate(metric, X, y, start, radius, steps=3000):
     return best
 
 
+@pytest.mark.slow
 @each_metric
 @pytest.mark.parametrize("sampling", ["all", "balanced"])
 def test_surrogate_is_near_its_maximum(name, sampling):

@@ -39,6 +39,7 @@ VARIANTS = {
 }
 
 
+@pytest.mark.slow
 @each_metric
 @pytest.mark.parametrize(
     ("variant", "kind"), [("default", sparse.csr_array), *((variant, np.asarray) for variant in VARIANTS)]

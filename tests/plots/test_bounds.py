@@ -50,6 +50,7 @@ def test_panels_use_given_axes_and_can_be_drawn_again(study):
         BoundComparisonDisplay.from_study(study, axes=axes[0])
 
 
+@pytest.mark.slow
 def test_panels_have_the_names_of_their_bounds(study, concave_search):
     class Mine(ConeBound):
         """Somebody's own."""

@@ -88,6 +88,7 @@ def height_of_the_edge(display, x):
     return np.interp(scale(x), scale(display.levels), display.envelope)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "options",
     [

@@ -70,6 +70,7 @@ def test_held_out_rows_are_judged_by_their_costs(search):
     assert other.difference == pytest.approx(own.value - other.value)
 
 
+@pytest.mark.slow
 def test_report(search, tmp_path):
     X, y = frame(500, seed=7)
     path = tmp_path / "report.html"

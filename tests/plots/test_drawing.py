@@ -223,6 +223,7 @@ def test_given_axes_are_used_and_drawing_again_changes_no_array(kind, study):
         np.testing.assert_array_equal(getattr(display, name), value)
 
 
+@pytest.mark.slow
 def test_importing_displays_leaves_matplotlib_alone():
     code = "import sys, csf.plots; sys.exit('matplotlib' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -218,6 +218,7 @@ def test_results_of_cross_validation_that_cannot_be_drawn_are_refused(data):
 # ---------------------------------------------------------------- every kind of problem
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [k for k in KINDS if not k.startswith("classes") and k != "two own decision"])
 def test_the_mark_is_the_value_of_the_predictions(kind):
     search, (X, y) = search_of(kind), samples_of(kind)

@@ -17,6 +17,7 @@ def flat(text):
     return " ".join(text.split())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["plain", "three", "labels", "classes", "infeasible", "prefit"])
 def test_a_fact_has_the_same_words_wherever_it_is_shown(kind, tmp_path):
     search, *_ = fitted(kind)

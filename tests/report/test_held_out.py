@@ -57,6 +57,7 @@ def test_values_and_differences_are_those_of_the_metric():
     assert worse.difference_interval[0] > 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["f1", "gmean", "mcc", "accuracy"])
 @pytest.mark.parametrize("weighted", [False, True])
 def test_all_places_give_the_same_intervals(name, weighted):

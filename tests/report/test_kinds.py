@@ -45,6 +45,7 @@ def test_the_winner_in_a_sentence(kind):
     assert sentence in facts_of(search).winner
 
 
+@pytest.mark.slow
 def test_searches_without_a_model_have_a_summary_and_a_page(kind, tmp_path):
     _, search, y, sentence = kind
     alone = clone(search).set_params(refit=False).fit(SAMPLES, y)
@@ -79,6 +80,7 @@ def test_groups_widen_the_intervals_as_metric_interval_does(kind):
         held_out(search, None, None, None, None, groups=groups)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in CASES if name != "shared_threshold"])
 def test_summaries_speak_of_reviews(name):
     metric, y, _ = CASES[name]
@@ -197,6 +199,7 @@ def test_constrained_values_are_those_of_the_held_out_decisions(demanding):
         assert known["recall"] == pytest.approx(search.constraint_value_)
 
 
+@pytest.mark.slow
 def test_the_value_closest_to_its_level_is_a_number_of_the_summary(demanding):
     _, search, _ = demanding
     part, rate, _ = min(

@@ -71,12 +71,14 @@ def test_a_page_holds_all_that_it_shows_and_loads_nothing(kind, written):
     assert "nan" not in re.sub(r"\b\w*nan\w+|\w+nan\b", "", words.lower().replace("error_score nan", ""))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [kind if kind in ("plain", "labels") else slow(kind) for kind in KINDS])
 def test_the_same_search_writes_the_same_page(kind, written, tmp_path):
     write(kind, tmp_path / "again.html")
     assert (tmp_path / "again.html").read_bytes() == written(kind).read_bytes()
 
 
+@pytest.mark.slow
 def test_the_winner_is_told_with_its_numbers(tmp_path):
     search, X, y = fitted("plain")
     search.report(tmp_path / "r.html", X, y, rivals={"everything": np.ones_like(y)})
@@ -88,6 +90,7 @@ def test_the_winner_is_told_with_its_numbers(tmp_path):
     assert f"{search.upper_bound_:.3f} upper bound of f1" in words
 
 
+@pytest.mark.slow
 def test_without_data_the_page_says_what_is_missing(tmp_path):
     search, _, _ = fitted("plain")
     search.report(tmp_path / "r.html")
@@ -96,12 +99,14 @@ def test_without_data_the_page_says_what_is_missing(tmp_path):
     assert "Confusion matrix" not in words
 
 
+@pytest.mark.slow
 def test_an_infeasible_constraint_is_called_that(written):
     _, words, _ = page_of(written("infeasible"))
     assert "Does not satisfy precision >= 1." in words
     assert "Loosen the constraint" in words
 
 
+@pytest.mark.slow
 def test_failed_trials_are_counted_with_their_cause(written):
     search, *_ = fitted("failed")
     _, words, _ = page_of(written("failed"))
@@ -137,6 +142,7 @@ def rows_of(path, caption):
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("positive", ["ant", slow("zebra")])
 def test_the_positive_class_is_last_whatever_it_is_called(positive, tmp_path):
     """Rows are true and columns predicted classes."""
@@ -150,6 +156,7 @@ def test_the_positive_class_is_last_whatever_it_is_called(positive, tmp_path):
     np.testing.assert_array_equal(counts, confusion_matrix(names[y], search.predict(X), labels=["bee", positive]))
 
 
+@pytest.mark.slow
 def test_trials_are_shown_by_one_measure_the_winner_first(tmp_path):
     X, y = data()[:2]
     search = CostSearch(LinearSVC(), param_grid=None, cv=3, random_state=0).fit(X, y)
@@ -409,6 +416,7 @@ def test_checks_look_at_each_label_and_at_the_value_of_all():
     assert findings(search, mute=[found.code for found in findings(search)]) == []
 
 
+@pytest.mark.slow
 def test_weights_count_on_the_page_of_labels_in_any_container(tmp_path):
     search, X, y = fitted("labels")
     weight, path, pages = np.random.default_rng(0).integers(1, 4, len(X)).astype(float), tmp_path / "r.html", set()
@@ -441,6 +449,7 @@ def test_the_best_method_is_named_and_doubted(tmp_path):
         write_comparison(path, outcomes(), reference="other", **options)
 
 
+@pytest.mark.slow
 def test_of_several_models_the_page_tells_who_was_dropped(tmp_path):
     X, y = make_classification(400, 5, n_redundant=0, weights=[0.8], class_sep=2.0, flip_y=0.02, random_state=0)
     blind = make_pipeline(FunctionTransformer(np.zeros_like), DecisionTreeClassifier())
@@ -511,6 +520,7 @@ def test_certificates_of_labels_are_named(tmp_path):
         assert f"Certificate: {name}: {test}." in said
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["two", "rows", "classes", "labels"])
 def test_groups_can_be_seen(kind, tmp_path):
     base, metric, X, y, options = BY_KIND[kind]

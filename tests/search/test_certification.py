@@ -102,6 +102,7 @@ def test_promises_about_labels_share_the_error(constraint):
         assert all(test.error <= 0.2 / len(tests) for test in tests if test.holds)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("y", [Y, Y + (X[:, 0] > 1)], ids=["two classes", "three classes"])
 def test_a_constraint_and_limits_of_a_review_share_the_error(y):
     classes = np.unique(y)

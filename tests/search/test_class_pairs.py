@@ -171,6 +171,7 @@ LAWS = [
 ROWS = [dict(zip(OPTIONS, row)) for row in AllPairs(list(OPTIONS.values()), filter_func=can_be_asked)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", named(ROWS))
 def test_laws_of_every_search_of_several_classes(options):
     data = make_data(options["data"])

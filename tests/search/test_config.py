@@ -230,6 +230,7 @@ class Counted(DecisionTreeClassifier):
         return super().fit(X, y, sample_weight=sample_weight)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("base", [Counted(max_depth=2, random_state=0), make_pipeline(StandardScaler(), Counted())])
 def test_bases_without_a_fast_solver_take_at_most_half_as_many_trainings_more_as_a_tuned_threshold(base, monkeypatch):
     monkeypatch.setattr(Counted, "fitted", 0)

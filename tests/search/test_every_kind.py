@@ -92,6 +92,7 @@ DEMANDS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metric", ["f1_macro", COSTS, "mcc"], ids=str)
 @pytest.mark.parametrize("text", DEMANDS)
 def test_demands_hold_on_held_out_predictions(metric, text):
@@ -176,6 +177,7 @@ def test_two_classes_may_be_named():
 # ---------------------------------------------------------------- certificates
 
 
+@pytest.mark.slow
 def test_certificates_of_classes_are_exact_tests_of_the_calibration_samples():
     search = of_classes(constraint="recall[soon] >= 0.6", confidence=0.9, base=FrozenEstimator(GaussianNB().fit(X, Y)))
     test = search.guarantee_
@@ -191,6 +193,7 @@ def test_certificates_of_classes_are_exact_tests_of_the_calibration_samples():
     assert not search.feasible_
 
 
+@pytest.mark.slow
 def test_all_demands_are_tested():
     """One that is kept for sure beside one that is out of reach."""
     with pytest.warns(UserWarning, match="no rule certifies|no trial satisfies"):
@@ -483,6 +486,7 @@ def test_members_of_a_group_keep_their_own_mean_scores():
     assert np.unique(by_row.held_out_[by_row.result_.key].score).size > 0.9 * len(PAID)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", [of_classes, of_rows, of_labels])
 def test_searches_can_be_sent_and_copied(make):
     import pickle
@@ -496,6 +500,7 @@ def test_searches_can_be_sent_and_copied(make):
     assert (lean.predict_with_review(data) == search.predict_with_review(data)).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", [of_two_classes, of_classes, of_rows, of_labels, partial(of_labels, "f1_micro")])
 def test_copies_without_held_out_scores_predict_summarise_and_watch(make):
     """What is left says the same as before; what is not there is an error that says so."""

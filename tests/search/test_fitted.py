@@ -79,6 +79,7 @@ def check_same(one, other, name):
         np.testing.assert_array_equal(second[key], value, err_msg=key)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
 def test_a_search_that_is_moved_twice_is_that_moved_to_the_last_share(name):
     search, (first, second) = fitted(name), CASES[name][3]
@@ -139,6 +140,7 @@ VARIANTS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "options"), VARIANTS)
 def test_the_threshold_is_for_the_scores_of_samples(name, options):
     base = BASES[name]()
@@ -185,6 +187,7 @@ def test_without_a_threshold_or_scores_there_are_no_scores_of_samples():
         CostSearch(LinearSVC(), refit=False, n_trials=1, param_grid=None, **QUICK).fit(X, Y).score_samples(X)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
 def test_a_clone_and_another_fit_know_nothing_of_a_move(name):
     search, samples, y, (first, _) = CASES[name]

@@ -73,6 +73,7 @@ def sole(p):
 # ---------------------------------------------------------------- a fit that returns nothing
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::UserWarning")
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if "prefit" not in kind and "models" not in kind])
 def test_a_fit_that_returns_nothing_is_a_fit(kind):
@@ -148,6 +149,7 @@ def test_margins_of_xgboost_are_no_probabilities():
 MEMBERS = [("linear", LogisticRegression()), ("bayes", GaussianNB())]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "wrap",
     [

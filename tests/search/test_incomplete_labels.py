@@ -154,6 +154,7 @@ def test_several_classes_beside_a_null_class_are_refused_before_training():
         )
 
 
+@pytest.mark.slow
 def test_other_shares_of_positives_are_refused_and_not_advised(known, tmp_path):
     labels = CostSearch(LogisticRegression(), Averaged(known.metric, "macro"), **QUICK)
     labels.fit(X, np.column_stack([Y, Y]))

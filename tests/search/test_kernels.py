@@ -43,6 +43,7 @@ def check_alike(usual, ours, metric, target, **options):
     return search
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::UserWarning")
 @pytest.mark.parametrize("kind", TARGETS)
 @pytest.mark.parametrize("base", BASES)

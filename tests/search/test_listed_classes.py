@@ -89,6 +89,7 @@ def check_alike(turned, usual, samples):
         np.testing.assert_allclose(values, others[name], rtol=1e-12, atol=1e-12, err_msg=name)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::UserWarning")
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("base", EACH_BASE)
@@ -98,6 +99,7 @@ def test_a_search_is_the_same_in_any_order_of_the_classes(base, kind):
     check_alike(*(search.fit(samples, target) for search in searches), samples)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::UserWarning")
 @pytest.mark.parametrize("frozen", [False, True])
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if not kind.startswith("labels") and "folds" not in kind])
@@ -133,6 +135,7 @@ class Columns(ClassifierMixin, BaseEstimator):
         return lambda X: answer(np.asarray(X, float)[:, :6])
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::UserWarning")
 @pytest.mark.parametrize("cv", [3, "prefit"])
 @pytest.mark.parametrize("kind", ["two", "words", "first", "booleans", "classes"])

@@ -59,6 +59,7 @@ def folder(tmp_path_factory):
     return where
 
 
+@pytest.mark.slow
 def test_loading_and_predicting_load_nothing_heavy(folder):
     out = subprocess.run(
         [sys.executable, "-c", LOAD, str(folder)],
@@ -82,6 +83,7 @@ def read_on_first_access(result):
             getattr(result, name)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_kind_comes_back_from_skops_and_pickle(kind):
     skops = pytest.importorskip("skops.io")

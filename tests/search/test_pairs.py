@@ -404,6 +404,7 @@ def named(array):
     return [pytest.param(row, id=f"{i}-{row['data']}-{row['base']}-{row['strategy']}") for i, row in enumerate(array)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", named(rows(0)))
 def test_laws_of_every_search(options):
     data = make_data(options["data"])
@@ -427,6 +428,7 @@ def exactly_weighted(row):
     return row | {"base": "bayes", "engine": "auto", "weighting": "class"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "options",
     named(

@@ -46,6 +46,7 @@ def sorted_scores(search):
 # ---------------------------------------------------------------- laws
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("base", "options"),
     [
@@ -293,6 +294,7 @@ def test_several_classes():
         CostSearch(frozen, "f1_macro").fit(data, y)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metric", ["f1_macro", "f1_micro", "f1_samples"])
 def test_several_labels(metric):
     data, y = make_multilabel_classification(160, 6, n_classes=3, n_labels=1, random_state=0)

@@ -152,6 +152,7 @@ def stored(X, kind):
     return getattr(sparse, kind)(X)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("engine", ["auto", "generic"])
 @pytest.mark.parametrize(
     "kind", ["zeros too", "columns reversed", "two parts a value", "csc_matrix", "coo_array", "lil_matrix"]

@@ -76,6 +76,7 @@ def test_several_classes_are_the_prefit_search_too(scale):
         assert decision_rule(decision.search).decide(scores).tolist() == decision.predict(scores).tolist()
 
 
+@pytest.mark.slow
 def test_a_page_a_copy_and_names(tmp_path):
     names = np.where(TRUTH, "fraud", "fine")
     decision = csf.tune_threshold(names, SCORE, pos_label="fraud")

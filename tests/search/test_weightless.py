@@ -57,6 +57,7 @@ def test_two_classes(base, metric):
     assert fitted.score_interval_ == pytest.approx(expected.score_interval_)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("y", "options"),
     [
@@ -103,6 +104,7 @@ def test_a_base_that_is_fitted():
 METHODS = [PlugInClassifier(BOOSTING, cv=3), BisectionPlugIn(LOGISTIC), FenchelSVM(), AMP()]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", METHODS, ids=lambda model: type(model).__name__)
 def test_other_methods(model):
     check(model)

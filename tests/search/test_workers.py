@@ -42,6 +42,7 @@ def data(kind, n=300, d=6):
     return (sparse.csr_array(np.where(X > 0, X, 0.0)) if kind == "CSR" else X), y
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("backend", ["threading", "loky"])
 @pytest.mark.parametrize("kind", ["dense", "CSR"])
 @pytest.mark.parametrize("base", BASES)

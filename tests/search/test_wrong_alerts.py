@@ -376,6 +376,7 @@ def coarse(seed, n, n_classes):
     return proba, y, costs
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:no row can be an alert")
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize(

@@ -44,6 +44,7 @@ def assert_same(name, one, other, coef=None):
     np.testing.assert_allclose(other.coef_, expected, rtol=tolerance, atol=tolerance * np.abs(one.coef_).max())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", STREAMING)
 def test_streaming_learners_keep_the_contract(name):
     assert check_online(STREAMING[name]) is None

@@ -76,6 +76,7 @@ def enumerated(loss, score, is_pos):
     )[0]
 
 
+@pytest.mark.slow
 @each
 @settings(max_examples=25)
 @given(data=samples())

@@ -505,6 +505,7 @@ def test_the_regret_is_bounded():
             assert model.penalty_ <= bound
 
 
+@pytest.mark.slow
 @each_loss
 @pytest.mark.parametrize("share", [0.02, 0.6])
 def test_the_minimum_in_the_ball_is_as_precise_as_asked_for(loss, share):

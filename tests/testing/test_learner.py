@@ -153,6 +153,7 @@ class Writing(LeastSquares):
         return super().partial_fit(X, y, classes)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("learner", "message"),
     [

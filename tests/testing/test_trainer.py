@@ -322,6 +322,7 @@ WRONG = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", WRONG, ids=lambda kind: kind.__name__)
 def test_wrong_trainers_are_found(kind):
     with pytest.raises(AssertionError, match=WRONG[kind]):

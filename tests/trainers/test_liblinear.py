@@ -305,6 +305,7 @@ def test_a_training_part_of_one_class():
         make_trainers(LinearSVC(), folds, CHANNEL, engine="liblinear")
 
 
+@pytest.mark.slow
 def test_it_is_imported_where_it_is_used():
     code = "import sys, csf, csf.trainers.linear; sys.exit('liblinear.liblinear' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

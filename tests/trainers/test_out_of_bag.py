@@ -57,6 +57,7 @@ def test_of_several_classes_and_of_costs_of_rows(metric, y, given):
     assert low <= search.corrected_score_ <= high
 
 
+@pytest.mark.slow
 def test_a_grid_is_searched_where_it_is_asked_for():
     grid = {"max_depth": [1, 4]}
     search = CostSearch(FOREST, cv="oob", param_grid=grid, random_state=0).fit(X, Y)
