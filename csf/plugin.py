@@ -37,12 +37,8 @@ from csf.metrics.registry import aim, for_classes, positive_class
 from csf.search.config import SearchConfig, SearchEffort, check_base
 from csf.search.planning import plan_in_memory, run_search
 from csf.search.problems.base import FittedBase, record_of
-from csf.search.problems.binary import (
-    THRESHOLD,
-    BinaryProblem,
-    BinaryResult,
-    study_of_equal_costs,
-)
+from csf.search.problems.binary import BinaryProblem, study_of_equal_costs
+from csf.search.problems.binary_result import THRESHOLD, BinaryResult
 from csf.search.problems.multiclass import (
     MulticlassEvaluator,
     MulticlassProblem,

@@ -24,7 +24,7 @@ from csf.metrics.trials import Trial
 from csf.search.config import SLOW, SearchConfig, SharedOptions, numbered
 from csf.search.config import Model as SearchedModel
 from csf.search.loop import Deadline
-from csf.search.problems.binary import cv_results
+from csf.search.problems.binary_result import cv_results
 from csf.search.problems.results import trial_table
 from csf.spark.decisions import with_rule
 from csf.spark.engine import (

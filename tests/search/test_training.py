@@ -23,7 +23,8 @@ from csf.data.labels import Labels
 from csf.data.responses import Response, respond
 from csf.metrics import Constrained, FBeta, GMean, Recall, WeightedAccuracy, get_constraint
 from csf.metrics.profile import Hull
-from csf.search.problems.binary import BinaryEvaluator, evaluate, warn_of_one_side
+from csf.search.problems.binary import BinaryEvaluator, evaluate
+from csf.search.problems.binary_result import warn_of_one_side
 from csf.search.training import Cause, FoldResult, run_fold
 from csf.trainers import GenericTrainer, Training
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
@@ -19,11 +19,8 @@ from csf.metrics.constraints import ANSWERS, Constraint
 from csf.metrics.registry import for_classes
 from csf.search.problems.results import with_tested_steps
 from csf.search.problems.segments import SegmentConstraint, is_by_segments
-from csf.search.problems.two_classes import TwoClassResult
 from csf.search.supports import ROW_THRESHOLDS, SEGMENTS, TWO_CLASSES, Supports
-from csf.thresholding.certificates import STRICTER
 from csf.thresholding.curve import ThresholdCurve, sweep_several
-from csf.thresholding.exchange import ScoredEntries
 from csf.thresholding.row_thresholds import BY, RowThresholdRule, RowThresholds, ScoredRows, TunedThresholds, beyond
 from csf.thresholding.rule import ThresholdRule
 from csf.thresholding.segments import Segments, SegmentThresholds, worst_rates
@@ -34,10 +31,11 @@ if TYPE_CHECKING:
     from csf.data.labels import Labels
     from csf.metrics.base import Metric
     from csf.search.config import SearchConfig
+    from csf.search.problems.two_classes import TwoClassResult
     from csf.thresholding.capacity import ReviewBands
 
 # A result with thresholds by row is of the same class as that without.
-Result = TypeVar("Result", bound="ScoreResult")
+Result = TypeVar("Result", bound="TwoClassResult")
 
 
 # ---------------------------------------------------------------- decisions
@@ -81,7 +79,7 @@ class ScoreDecision:
         """Return the constraint of the decisions; ``known`` is that of all rows."""
         return known
 
-    def rates(self, result: ScoreResult) -> dict[str, float] | None:
+    def rates(self, result: TwoClassResult) -> dict[str, float] | None:
         """Compute the constrained values on held-out samples; ``None`` where they are those of all rows."""
         return None
 
@@ -109,7 +107,7 @@ class ScoreDecision:
         """Mark the held-out entries that one threshold decides, that of a segment where each has one."""
         return np.ones(store.is_pos.size, dtype=bool)
 
-    def check_reviews(self, result: ScoreResult, bands: ReviewBands) -> None:
+    def check_reviews(self, result: TwoClassResult, bands: ReviewBands) -> None:
         """Warn where final answers with reviews do not keep the constraint that answers without them keep."""
 
     def check_limits(self) -> None:
@@ -123,7 +121,7 @@ class ScoreDecision:
         """Return the choice of a trial and its decision, made again on parts of the samples."""
         return Resampling(store, metric, **options)
 
-    def limit_cost(self, result: ScoreResult) -> float:
+    def limit_cost(self, result: TwoClassResult) -> float:
         """Compute what a constraint by segments costs on held-out samples."""
         return 0.0
 
@@ -131,7 +129,7 @@ class ScoreDecision:
         """Put the decision into a rule; without a tuned threshold it keeps its natural one."""
         return rule if threshold is None else replace(rule, threshold=threshold)
 
-    def published(self, result: ScoreResult) -> Params:
+    def published(self, result: TwoClassResult) -> Params:
         """Return the attributes of the fitted search that one threshold does not have."""
         return {}
 
@@ -168,7 +166,11 @@ class RowDecision(ScoreDecision):
         """Read what the thresholds depend on."""
         return {BY: self.thresholds.values(X, given.get(BY))}
 
-    def rows(self, result: ScoreResult) -> ScoredRows:
+    def row(self, result: TwoClassResult) -> ScoreRow:
+        """Return the winner's held-out scores beyond the threshold of each entry."""
+        return self.beyond(result.store[result.key], result.store)
+
+    def rows(self, result: TwoClassResult) -> ScoredRows:
         """Collect the winner's held-out scores."""
         store = result.store
         assert store is not None, "thresholds are tuned in memory"
@@ -217,7 +219,7 @@ class RowDecision(ScoreDecision):
         known: Any = {field.name: getattr(rule, field.name) for field in fields(ThresholdRule)}
         return RowThresholdRule(**known | {"threshold": 0.0}, thresholds=self.thresholds)
 
-    def published(self, result: ScoreResult) -> Params:
+    def published(self, result: TwoClassResult) -> Params:
         """Return the attributes of the fitted search that one threshold does not have."""
         return {"thresholds_": dict(self.thresholds.parameters)}
 
@@ -271,11 +273,11 @@ class SegmentDecision(RowDecision):
         """Return the constraint by segments."""
         return self.segmented.demand
 
-    def rates(self, result: ScoreResult) -> dict[str, float] | None:
+    def rates(self, result: TwoClassResult) -> dict[str, float] | None:
         """Compute the worst values of the constrained rates."""
         if result.store is None:
             return None
-        return worst_rates(self.segmented.demand, self.table(result.row, result.store))
+        return worst_rates(self.segmented.demand, self.table(self.row(result), result.store))
 
     def tuned(self, result: Result, share: float = 0.0) -> Result:
         """Tune the thresholds on the winner's held-out scores, to levels that are stricter by a share of the way."""
@@ -283,10 +285,13 @@ class SegmentDecision(RowDecision):
 
     def steps(self, result: Result, shares: Sequence[float]) -> list[Result]:
         """Tune the thresholds on the winner's held-out scores to levels of several kinds of strictness."""
+        return [self.with_thresholds(result, best) for best in self.stricter_thresholds(result, shares)]
+
+    def stricter_thresholds(self, result: TwoClassResult, shares: Sequence[float]) -> list[TunedThresholds]:
+        """Tune the thresholds to levels that are stricter by shares of the way."""
         curves = self.thresholds.curves(self.rows(result))
         curves.check(self.segmented.demand, self.segments)
-        best = [self.thresholds.tuned_on(result.metric, curves, share) for share in shares]
-        return [self.with_thresholds(result, thresholds) for thresholds in best]
+        return [self.thresholds.tuned_on(result.metric, curves, share) for share in shares]
 
     def table(self, row: ScoreRow, store: ScoreStore) -> dict[Label, dict[str, float]]:
         """Compute threshold, size and rates of each segment on held-out samples, from scores beyond the thresholds."""
@@ -296,29 +301,30 @@ class SegmentDecision(RowDecision):
 
     def conclude(self, won: Result) -> Result:
         """Tune the thresholds of a winner, and warn where they do not keep the constraint."""
-        result = self.tuned(won)
+        (best,) = self.stricter_thresholds(won, [0.0])
+        result, decision = self.with_thresholds(won, best), replace(self, thresholds=best.thresholds)
         if not result.feasible:
             self.segmented.warn_of_violation(result.rates)
-        elif result.decision.limit_cost(result) > 0.0 and not decisions(result.row).any():
+        elif decision.limit_cost(result) > 0.0 and not decisions(decision.row(result)).any():
             self.segmented.warn_of_nothing()
         return result
 
-    def check_reviews(self, result: ScoreResult, bands: ReviewBands) -> None:
+    def check_reviews(self, result: TwoClassResult, bands: ReviewBands) -> None:
         """Warn where final answers with reviews do not keep the constraint that answers without them keep."""
         store = result.store
         assert store is not None, "thresholds are tuned in memory"
         if result.feasible:
             reviewed = bands.decide(result.allowed_answers(bands.review, bands.extra_cost)) == ANSWERS[1]
-            codes, decided, error = store.beside[BY], decisions(result.row), bands.review.error
+            codes, decided, error = store.beside[BY], decisions(self.row(result)), bands.review.error
             self.segmented.check_reviews(codes, store.is_pos, decided, reviewed, store.weight, error)
 
-    def published(self, result: ScoreResult) -> Params:
+    def published(self, result: TwoClassResult) -> Params:
         """Return the attributes of the fitted search that one threshold does not have."""
         assert result.store is not None, "thresholds are tuned in memory"
-        segments = {"segments_": self.table(result.row, result.store), "limit_cost_": self.limit_cost(result)}
+        segments = {"segments_": self.table(self.row(result), result.store), "limit_cost_": self.limit_cost(result)}
         return super().published(result) | segments
 
-    def limit_cost(self, result: ScoreResult) -> float:
+    def limit_cost(self, result: TwoClassResult) -> float:
         """Compute what the constraint costs on held-out samples."""
         return self.thresholds.free - result.score
 
@@ -346,96 +352,6 @@ def curve_of(store: ScoreStore, row: ScoreRow) -> ThresholdCurve:
     if row.score is None:
         raise ValueError("the search kept the base's own decisions (threshold=None), so that no threshold can move")
     return sweep_several(store.is_pos, row.lost, row.score, store.weight)
-
-
-# ---------------------------------------------------------------- results that hold them
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class ScoreResult(TwoClassResult):
-    """Result whose held-out scores are decided by one threshold, or by thresholds that depend on the row."""
-
-    store: ScoreStore | None
-    threshold: float | None
-    decision: ScoreDecision = field(default_factory=ScoreDecision)
-    # Decisions on the held-out samples that took the place of the winner's own.
-    decided: BoolArray | None = None
-
-    @property
-    def kind(self) -> str:
-        """``"binary"``, or ``"segments"`` or ``"row_thresholds"`` where rows have thresholds of their own."""
-        return self.decision.kind
-
-    @property
-    def supports(self) -> Supports:  # pyright: ignore[reportIncompatibleVariableOverride] (that of the decision)
-        """What the decision refuses."""
-        return self.decision.supports
-
-    @property
-    def constraint(self) -> Constraint | None:
-        """Constraint of the decisions."""
-        return self.decision.constraint(super().constraint)
-
-    @property
-    def rates(self) -> dict[str, float]:
-        """Constrained values on held-out samples, by their names; by segment the worst ones."""
-        rates = self.decision.rates(self)
-        return super().rates if rates is None else rates
-
-    def in_rule(self, rule: Any) -> Any:
-        """Put the threshold, or those by row, into a rule."""
-        return self.decision.in_rule(rule, self.threshold)
-
-    def check_limits(self) -> None:
-        """Raise a ValueError where a limit on the number of positive predictions would break the constraint."""
-        self.decision.check_limits()
-
-    @property
-    def row(self) -> ScoreRow:
-        """Held-out scores of the winner; those beyond the threshold of each entry where rows have their own."""
-        if self.store is None:
-            raise ValueError("the held-out scores of this search were not kept")
-        return self.decision.beyond(self.store[self.key], self.store)
-
-    def scores_beside(self, segment: Label) -> ScoredEntries | None:
-        """Return the held-out entries that a threshold decides, each sample once; ``None`` where none does."""
-        row, store = self.row, self.store
-        if store is None or row.score is None or self.threshold is None:
-            return None
-        counts = self.decision.places(store, segment)
-        if counts is None:
-            return None
-        counts &= np.isfinite(row.score)
-        if not store.has_groups:  # repeated folds hold the same entry out again
-            counts &= np.isin(np.arange(counts.size), np.unique(store.samples, return_index=True)[1])
-        weight = None if store.weight is None else store.weight[counts]
-        return ScoredEntries(store.is_pos[counts], row.score[counts].astype(np.float64), weight, self.threshold)
-
-    # ------------------------------------------------------------ steps of a test, see `with_tested_steps`
-
-    def stricter(self) -> list[Self]:
-        """Tune the decision to stricter and stricter levels; the strictest one comes first."""
-        return [replace(step, decided=decisions(step.row)) for step in self.decision.steps(self, STRICTER.tolist())]
-
-    @property
-    def segmented(self) -> SegmentConstraint | None:
-        """Constraint by segments, if there is one."""
-        return self.decision.segmented
-
-    @property
-    def held_out_segments(self) -> IntArray:
-        """Places of the segments of the held-out entries."""
-        assert self.store is not None, "thresholds are tuned in memory"
-        return self.store.beside[BY]
-
-    def rows_of(self, rule: Any, task: Task) -> tuple[Array, Mapping[str, Array]]:
-        """Score samples, and read what their thresholds depend on."""
-        return rule.raw(task.X), self.decision.beside(task.X, task.fit_params)
-
-    def decide(self, rows: tuple[Array, Mapping[str, Array]]) -> BoolArray:
-        """Decide scored rows."""
-        assert self.threshold is not None, "decisions that are tuned have thresholds"
-        return self.decision.decide(*rows, self.threshold)
 
 
 class RowThresholdResampling(Resampling):

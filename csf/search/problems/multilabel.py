@@ -42,7 +42,8 @@ from csf.search.config import (
 from csf.search.plan import Plan
 from csf.search.planning import plan_in_memory, run_search, split_for_test, training_sample
 from csf.search.problems.base import record_of
-from csf.search.problems.binary import THRESHOLD, BinaryProblem, BinaryResult, conclude
+from csf.search.problems.binary import BinaryProblem
+from csf.search.problems.binary_result import THRESHOLD, BinaryResult, conclude
 from csf.search.problems.results import SearchRecord, held_out_units
 from csf.search.selection import N_DRAWS, averaged_cut
 from csf.search.supports import LABELS, SAMPLE_MEANS, SHARED_THRESHOLD, Supports

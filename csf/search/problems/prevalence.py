@@ -20,15 +20,15 @@ from csf.thresholding.prevalence import curve_at_prevalence
 
 if TYPE_CHECKING:
     from csf._common.typing import Params
+    from csf.evaluate import ScoreRow
     from csf.metrics.base import Metric
-    from csf.search.problems.decisions import ScoreResult
+    from csf.search.problems.two_classes import TwoClassResult
     from csf.thresholding.curve import Cut
 
 
-def fields_at_share(result: ScoreResult, pos: float) -> Params:
-    """Compute the fields of a result at another share of positives: rates within the classes stay."""
-    pos, metric, known, row = check_fraction(pos, "pos"), result.metric, result.store, result.row
-    assert known is not None, "there is a row of it"
+def fields_at_share(result: TwoClassResult, row: ScoreRow, pos: float) -> Params:
+    """Compute the fields of a result at another share of positives; ``row`` has the scores that a threshold decides."""
+    pos, metric, known = check_fraction(pos, "pos"), result.metric, result.store
     known = known if known.unmoved is None else known.unmoved
     cuts = {
         trial_row.key: curve_at_prevalence(curve_of(known, trial_row), pos).best(metric, metric.constraint)

@@ -27,7 +27,7 @@ from csf.evaluate import Candidate, ScoreStore
 from csf.metrics import FBeta, Metric, get_confusion_metric, get_metric
 from csf.metrics.trials import best_trial
 from csf.search.config import SearchConfig
-from csf.search.problems.binary import THRESHOLD, cv_results
+from csf.search.problems.binary_result import THRESHOLD, cv_results
 from csf.search.problems.multiclass import conclude_classes
 from csf.search.problems.prevalence import _moved_trial
 from csf.search.problems.results import SearchRecord
