@@ -103,7 +103,7 @@ class Labels:
     @property
     def positive(self) -> Label:
         """The positive one of two classes; ``None`` for more."""
-        return self.by_code[1] if self.classes.shape[0] == 2 else None
+        return self.by_code.tolist()[1] if self.classes.shape[0] == 2 else None
 
     @property
     def positive_is_first(self) -> bool:
@@ -238,7 +238,7 @@ def read_labels(y: ArrayLike, *, pos_label: Label = None, null_class: Label = No
     """
     if null_class is None:
         classes, is_pos, pos_label = check_binary_target(y, pos_label)
-        return Labels(classes, classes[classes != pos_label][0]), is_pos.astype(np.int64)
+        return Labels(classes, classes[classes != pos_label].tolist()[0]), is_pos.astype(np.int64)
     if pos_label is not None:
         raise ValueError(
             f"pos_label={pos_label!r} and null_class={null_class!r} are both given; two classes need one of them, more "
@@ -248,7 +248,8 @@ def read_labels(y: ArrayLike, *, pos_label: Label = None, null_class: Label = No
     if null_class not in classes.tolist():
         hint = did_you_mean(null_class, classes.tolist())
         raise ValueError(f"null_class={null_class!r} is not a label of y, which holds {classes.tolist()}{hint}")
-    labels = Labels(classes, classes[classes.tolist().index(null_class)])
+    names = classes.tolist()
+    labels = Labels(classes, names[names.index(null_class)])
     return labels, labels.encode(y)
 
 

@@ -89,6 +89,15 @@ def limit_of_others(limit: object, classes: Sequence[Label], null: Label, option
     return next(iter(limit.values()))
 
 
+def refuse_null(at_most: object, names: Sequence[Label], null: Label, example: float = 0.05) -> None:
+    """Raise a ValueError for a limit on the null class among those on single classes."""
+    if list(names).index(null) in places_limited(at_most, names):
+        raise ValueError(
+            f"at_most={at_most!r} limits the null class {null!r}; limit others of "
+            f"{[name for name in names if name != null]}, or all of them together by a number such as {example}"
+        )
+
+
 def best_rows(decided: BoolArray, rank: Array, limit: int, X: Samples) -> BoolArray:
     """Select at most ``limit`` of the decided rows, those of highest rank, whatever the order of the rows."""
     if np.count_nonzero(decided) <= limit:

@@ -13,7 +13,7 @@ from csf._common.typing import Array, IntArray, Label
 from csf._common.validation import check_share
 from csf.data.responses import margin
 from csf.metrics.averages import values_of_tables
-from csf.thresholding.batch import places_limited, shares_limited
+from csf.thresholding.batch import refuse_null, shares_limited
 from csf.thresholding.capacity import LOST, merged_lost
 from csf.thresholding.evaluation import GivenAnswers, TableTerms, TunedAnswers
 
@@ -108,9 +108,5 @@ def _values(metric: Metric, tables: Array) -> Array:
 
 def class_limits(at_most: object, names: Sequence[Label]) -> dict[int, float]:
     """Read limits on single classes by code; ``names`` are those of all codes, that of the null class first."""
-    if 0 in places_limited(at_most, names):
-        raise ValueError(
-            f"at_most={at_most!r} limits the null class {names[0]!r}; limit others of {list(names[1:])}, or all "
-            "of them together by a number such as 0.05"
-        )
+    refuse_null(at_most, names, names[0])
     return shares_limited(at_most, names, check=check_share)

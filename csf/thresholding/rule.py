@@ -38,7 +38,14 @@ from csf.metrics.profile import ErrorProfile
 from csf.metrics.registry import metric_of
 from csf.thresholding.alerts import NO_LIMITS, AlertLimit, AlertLimits
 from csf.thresholding.base import DecisionRule, ScoredElsewhere, refuse_limits
-from csf.thresholding.batch import batch_within, best_rows, check_capacity, limit_of_others, limit_of_positives
+from csf.thresholding.batch import (
+    batch_within,
+    best_rows,
+    check_capacity,
+    limit_of_others,
+    limit_of_positives,
+    refuse_null,
+)
 from csf.thresholding.curve import sweep_several
 
 if TYPE_CHECKING:
@@ -320,6 +327,7 @@ class ThresholdRule(DecisionRule):
                     f"at_most={at_most!r} is by class, and wrong_at_most limits all but {self.null} together; give "
                     "at_most as a number too"
                 )
+            refuse_null(at_most, names.tolist(), self.null, example=50)
             return names[batch_within(self.decision_function(X), at_most, names.tolist(), X)]
         most = n_rows if at_most is None else check_capacity(self.limit_of_positives(at_most), n_rows)
         kept = self.alerted(X, wrong[1], most) if ranked is None else best_rows(*ranked, most, X)

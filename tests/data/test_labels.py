@@ -100,3 +100,10 @@ def test_classes_with_one_of_nothing_are_not_alike():
 def test_fewer_classes_are_not_alike(y, message):
     with pytest.raises(ValueError, match=message):
         read_classes(y)
+
+
+@pytest.mark.parametrize("y", [np.array(["b", "a", "c"]), np.array([7, 5, 9], dtype=np.int32), [2.0, 1.0, 4.0]])
+def test_names_of_answers_are_printed_without_the_types_of_numpy(y):
+    several = read_labels(y, null_class=np.asarray(y)[1])[0]
+    two = read_labels(y[:2], pos_label=y[0])[0]
+    assert "np." not in repr([several.null, several.answers, two.null, two.positive, two.answers])

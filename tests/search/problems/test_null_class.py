@@ -321,6 +321,17 @@ def test_a_limit_on_all_other_classes_has_a_name_at_every_door(most, share, tmp_
         search.at_capacity({"not none": 0.05, "bird": 0.02})
 
 
+def test_no_limit_is_on_the_null_class(tmp_path):
+    search = CostSearch(LogisticRegression(), **QUICK).fit(X, Y)
+    rule = decision_rule(search)
+    scores = getattr(search.best_estimator_, rule.reads)(X)
+    for answer, given, limit in ((search.predict, X, 5), (rule.decide, scores, 5)):
+        with pytest.raises(ValueError, match=r"limits the null class 'none'; limit others of \['bird', 'tree'\], .*50"):
+            answer(given, at_most={"none": limit, "bird": limit})
+    with pytest.raises(ValueError, match=r"limits the null class 'none'; limit others of \['bird', 'tree'\], .*0\.05"):
+        search.at_capacity({"none": 0.1})
+
+
 def test_a_class_called_like_all_others_comes_first():
     renamed = np.where(Y == "tree", "not none", Y)
     search = CostSearch(LogisticRegression(), **QUICK).fit(X, renamed)
