@@ -7,10 +7,14 @@ import re
 import sys
 import threading
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import wraps
 from types import FrameType
 from typing import TypeVar
+
+import numpy as np
+
+from csf._common.typing import Label
 
 Entry = TypeVar("Entry")
 Kind = TypeVar("Kind")
@@ -51,8 +55,26 @@ def listed(names: Iterable[object]) -> str:
     >>> listed("abc"), listed(range(1500))
     ("['a', 'b', 'c']", '[0, 1, 2, 3, 4, 5, 6, 7, ...], 1500 in all')
     """
-    names = list(names)
+    names = [plain(name) for name in names]
     return f"{names}" if len(names) <= _MOST else f"{str(names[:_MOST])[:-1]}, ...], {len(names)} in all"
+
+
+def plain(label: Label) -> Label:
+    """Convert a label or number of numpy to Python's own, which has the same value and reads well."""
+    return label.item() if isinstance(label, (np.number, np.bool_, np.str_, np.bytes_)) else label
+
+
+def shown(value: object) -> str:
+    """Write a value that a user gave as code, without the types that numpy writes.
+
+    Examples
+    --------
+    >>> shown({np.str_("urgent"): np.float64(1.5)}), shown(np.int64(3)), shown([np.str_("a")])
+    ("{'urgent': 1.5}", '3', "['a']")
+    """
+    if isinstance(value, Mapping):
+        return repr({plain(name): plain(entry) for name, entry in value.items()})
+    return repr([plain(entry) for entry in value] if isinstance(value, list) else plain(value))
 
 
 def called_elsewhere(**names: str) -> Callable[[type[Kind]], type[Kind]]:

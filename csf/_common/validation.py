@@ -17,7 +17,7 @@ from sklearn.utils import check_random_state, column_or_1d, indexable
 from sklearn.utils.multiclass import type_of_target
 
 from csf._common.dtypes import is_float, is_number, is_object, is_text, is_whole
-from csf._common.messages import did_you_mean, listed, warn
+from csf._common.messages import did_you_mean, listed, shown, warn
 from csf._common.typing import (
     Array,
     BoolArray,
@@ -172,7 +172,7 @@ def check_pos_label(classes: Array, counts: Sequence[int] | IntArray, pos_label:
     matches = classes == pos_label
     if not np.any(matches):
         hint = did_you_mean(pos_label, classes.tolist())
-        raise ValueError(f"pos_label={pos_label!r} is not a label of y, which holds {classes.tolist()}{hint}")
+        raise ValueError(f"pos_label={shown(pos_label)} is not a label of y, which holds {classes.tolist()}{hint}")
     return classes[np.argmax(matches)]
 
 
@@ -340,10 +340,10 @@ def check_share(value: object, name: str) -> float:
 
 def _of_interval(value: object, name: str, interval: str, *, includes_one: bool) -> float:
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
-        raise TypeError(f"{name} must be a number in {interval}, got {value!r}")
+        raise TypeError(f"{name} must be a number in {interval}, got {shown(value)}")
     number: Any = value
     if not (0.0 < number < 1.0 or (includes_one and number == 1.0)):
-        raise ValueError(f"{name} must be a number in {interval}, got {value!r}")
+        raise ValueError(f"{name} must be a number in {interval}, got {shown(value)}")
     return float(number)
 
 
@@ -351,9 +351,9 @@ def check_number(value: Number, name: str, *, positive: bool = False) -> Number:
     """Check that ``value`` is a finite number >= 0, or > 0, and return it as it is."""
     accepted = "positive and finite" if positive else ">= 0 and finite"
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Real):
-        raise TypeError(f"{name} must be a number, {accepted}, got {value!r}")
+        raise TypeError(f"{name} must be a number, {accepted}, got {shown(value)}")
     if not (0 < value < np.inf or (value == 0 and not positive)):
-        raise ValueError(f"{name} must be {accepted}, got {value!r}")
+        raise ValueError(f"{name} must be {accepted}, got {shown(value)}")
     return value
 
 
@@ -481,7 +481,7 @@ def place_of(name: Label, names: Sequence[Label], what: str) -> int:
     """Return the place of a name among others, as `place_or_none` does; raise a ValueError without any."""
     if (place := place_or_none(name, names)) is not None:
         return place
-    raise ValueError(f"{what}: there is no {name!r}; accepted: {listed(names)}{did_you_mean(name, names)}")
+    raise ValueError(f"{what}: there is no {shown(name)}; accepted: {listed(names)}{did_you_mean(name, names)}")
 
 
 def check_choice(value: Value, name: str, accepted: Iterable[object]) -> Value:

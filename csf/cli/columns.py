@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from csf._common.typing import Array
     from csf.search import CostSearch
 
-REASON = "reason"
+REASON, DECISION = "reason", "decision"
 # What several classes have one column of each.
 _BY_CLASS = "score", "probability"
 
@@ -26,7 +26,7 @@ def written(search: CostSearch, X: Samples, labels: Array, limits: Params, optio
     """Return the columns to write, by name: those of ``--columns`` in their order, or all but the reasons."""
     form = TableFormat.of(options)
     ids = {} if options.id is None else {str(cell(options.id)): read_ids(options.data, options.id, form)}
-    results = {"prediction": labels, **_scores(search, X, limits)}
+    results = {"prediction": labels, **_scores(search, X), **_decisions(search, X, limits, options.columns)}
     if options.columns is None:
         return ids | results
     if REASON in options.columns:
@@ -41,27 +41,36 @@ def written(search: CostSearch, X: Samples, labels: Array, limits: Params, optio
     return ids | {str(cell(name)): known[name] for name in names}
 
 
-def _scores(search, X, limits):
+def _decisions(search, X, limits, columns):
+    """Return the answers with reviews, which reasons tell too; none where neither is written."""
+    if search.review is None or (columns is not None and not {DECISION, REASON} & set(columns)):
+        return {}
+    try:
+        return {DECISION: search.predict_with_review(X, **limits)}
+    except ValueError as error:
+        known = ",".join(columns or ("prediction", "score", "probability"))
+        raise CliError(f"column {DECISION}: {error}. Without it: --columns {known}") from error
+
+
+def _scores(search, X):
     """Return the scores that thresholds are for, and the probabilities of the positive class if the base has them.
 
     Each of several classes has a column; the class with the largest score is predicted. With costs of rows there is a
     column of what the positive answer is expected to save.
     """
-    decisions = {} if search.review is None else {"decision": search.predict_with_review(X, **limits)}
     if search.pos_label_ is None:
         answers = {"score": search.decision_function(X)}
         if hasattr(search, "predict_proba"):
             answers["probability"] = search.predict_proba(X)
         names = search.classes_.tolist()
-        named = {f"{kind} {name}": column for kind, table in answers.items() for name, column in zip(names, table.T)}
-        return named | decisions
+        return {f"{kind} {name}": column for kind, table in answers.items() for name, column in zip(names, table.T)}
     positive, rule = list(search.classes_).index(search.pos_label_), search.decision_rule_
     columns = {"score": rule.raw(X)}
     if hasattr(search, "row_costs_"):
         columns["expected_gain"] = rule.ranked(X)[1]
     if hasattr(search, "predict_proba"):
         columns["probability"] = search.predict_proba(X)[:, positive]
-    return columns | decisions
+    return columns
 
 
 def _reasons(search, X, labels, results, limits):
@@ -72,7 +81,7 @@ def _reasons(search, X, labels, results, limits):
         names = " and ".join(f"--{name.replace('_', '-')} {_in_option(limit)}" for name, limit in limits.items())
         differs = labels != search.predict(X)
         reasons = [f"{text}, but {names} decides" if other else text for text, other in zip(reasons, differs.tolist())]
-    reviewed = results["decision"] == REVIEW if "decision" in results else np.zeros(labels.size, dtype=bool)
+    reviewed = results[DECISION] == REVIEW if DECISION in results else np.zeros(labels.size, dtype=bool)
     return np.array([f"review: {text}" if r else text for text, r in zip(reasons, reviewed.tolist())], dtype=object)
 
 

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from scipy.sparse import issparse
 
 from csf._common.dtypes import is_number
-from csf._common.messages import did_you_mean
+from csf._common.messages import did_you_mean, plain
 from csf._common.typing import Array, Estimator, IntArray, Label, Samples
 from csf._common.validation import as_array, check_binary_target, check_labels, check_weights, in_named_order, names_on
 
@@ -54,8 +54,7 @@ def places_of(known: Array, classes: Array) -> IntArray:
 
 def names_of_answers(null: Label, positive: Label) -> list[Label]:
     """Return the null class, and the positive one of two classes or what stands for all others."""
-    names = [null, f"not {null}" if positive is None else positive]
-    return [name.item() if isinstance(name, np.generic) else name for name in names]
+    return [plain(null), f"not {null}" if positive is None else plain(positive)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,6 +80,10 @@ class Labels:
     classes: Array
     null: Label
 
+    def __post_init__(self) -> None:
+        """Keep the null class as a label of Python, which messages and attributes show."""
+        object.__setattr__(self, "null", plain(self.null))
+
     @property
     def by_code(self) -> Array:
         """Label of each code: the null class first, if there is one, then the others in their order."""
@@ -103,7 +106,7 @@ class Labels:
     @property
     def positive(self) -> Label:
         """The positive one of two classes; ``None`` for more."""
-        return self.by_code.tolist()[1] if self.classes.shape[0] == 2 else None
+        return plain(self.by_code[1]) if self.classes.shape[0] == 2 else None
 
     @property
     def positive_is_first(self) -> bool:
@@ -238,7 +241,7 @@ def read_labels(y: ArrayLike, *, pos_label: Label = None, null_class: Label = No
     """
     if null_class is None:
         classes, is_pos, pos_label = check_binary_target(y, pos_label)
-        return Labels(classes, classes[classes != pos_label].tolist()[0]), is_pos.astype(np.int64)
+        return Labels(classes, classes[classes != pos_label][0]), is_pos.astype(np.int64)
     if pos_label is not None:
         raise ValueError(
             f"pos_label={pos_label!r} and null_class={null_class!r} are both given; two classes need one of them, more "
@@ -248,8 +251,7 @@ def read_labels(y: ArrayLike, *, pos_label: Label = None, null_class: Label = No
     if null_class not in classes.tolist():
         hint = did_you_mean(null_class, classes.tolist())
         raise ValueError(f"null_class={null_class!r} is not a label of y, which holds {classes.tolist()}{hint}")
-    names = classes.tolist()
-    labels = Labels(classes, names[names.index(null_class)])
+    labels = Labels(classes, classes[classes.tolist().index(null_class)])
     return labels, labels.encode(y)
 
 

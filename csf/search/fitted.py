@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from csf._common.files import check_fields
-from csf._common.messages import warn
+from csf._common.messages import listed, warn
 from csf._common.sklearn import SummaryMixin, pass_on_features
 from csf._common.typing import Array, Costs, Estimator, Keywords, Label, Params, PathLike, RandomState_, Samples
 from csf._common.validation import by_name, floats, place_of
@@ -55,7 +55,7 @@ def in_order(shares: Mapping[Label, float], names: Sequence[Label]) -> Array:
     """Order shares that are given by name; raise a ValueError where the names differ."""
     places = {place_of(name, names, "pos"): share for name, share in shares.items()}
     if len(places) != len(names):
-        raise ValueError(f"pos must have a share for each of {list(names)}, got those of {list(shares)}")
+        raise ValueError(f"pos must have a share for each of {listed(names)}, got those of {listed(shares)}")
     return floats([places[place] for place in range(len(names))], "pos")
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from scipy.optimize import linprog
 from scipy.sparse import eye, issparse, kron
 
+from csf._common.messages import listed, shown
 from csf._common.sklearn import safe_indexing
 from csf._common.typing import Array, BoolArray, IntArray, Label, Samples
 from csf._common.validation import check_fraction, place_of, place_or_none
@@ -23,15 +24,17 @@ ROUNDING = 1e-9
 def check_capacity(at_most: object, n_rows: int) -> int:
     """Return the number of rows that ``at_most`` allows to be acted on."""
     if isinstance(at_most, (bool, np.bool_)) or not isinstance(at_most, Real):
-        raise TypeError(f"at_most must be a number of rows or a share of them in (0, 1), got {at_most!r}")
+        raise TypeError(f"at_most must be a number of rows or a share of them in (0, 1), got {shown(at_most)}")
     if isinstance(at_most, Integral):
         if at_most < 0:
-            raise ValueError(f"at_most must be a number of rows >= 0 or a share of them in (0, 1), got {at_most!r}")
+            raise ValueError(
+                f"at_most must be a number of rows >= 0 or a share of them in (0, 1), got {shown(at_most)}"
+            )
         return min(int(at_most), n_rows)
     if not 0.0 < float(at_most) < 1.0:
         raise ValueError(
-            f"at_most must be a share of the rows in (0, 1) or a number of them, an int, got {at_most!r}; leave it "
-            "out where there is no limit"
+            f"at_most must be a share of the rows in (0, 1) or a number of them, an int, got {shown(at_most)}; leave "
+            "it out where there is no limit"
         )
     return int(float(at_most) * n_rows + ROUNDING)
 
@@ -42,8 +45,8 @@ def places_limited(
     """Read limits by class or label; return them by place."""
     if not isinstance(limits, Mapping):
         raise TypeError(
-            f"{option} must say which {what} it limits, of {list(names)}: a dict such as {{{names[-1]!r}: {example}}}, "
-            f"got {limits!r}"
+            f"{option} must say which {what} it limits, of {listed(names)}: a dict such as "
+            f"{shown({names[-1]: example})}, got {shown(limits)}"
         )
     return {place_of(name, names, option): limit for name, limit in limits.items()}
 
@@ -69,7 +72,8 @@ def limit_of_positives(
     if not isinstance(limit, Mapping):
         return limit
     if len(names) != 2 or list(places_limited(limit, names, option=option)) != [1]:
-        raise ValueError(f"{option} limits the positive class alone, {{{names[-1]!r}: {example}}}, got {limit!r}")
+        wanted = shown({names[-1]: example})
+        raise ValueError(f"{option} limits the positive class alone, {wanted}, got {shown(limit)}")
     return next(iter(limit.values()))
 
 
@@ -83,8 +87,8 @@ def limit_of_others(limit: object, classes: Sequence[Label], null: Label, option
         return limit
     if len(limit) > 1:
         raise ValueError(
-            f"{option}={limit!r} limits all classes but {null} together, by {every!r}, and single ones of them; give "
-            "one or the other"
+            f"{option}={shown(limit)} limits all classes but {null} together, by {shown(every)}, and single ones of "
+            "them; give one or the other"
         )
     return next(iter(limit.values()))
 
@@ -93,8 +97,8 @@ def refuse_null(at_most: object, names: Sequence[Label], null: Label, example: f
     """Raise a ValueError for a limit on the null class among those on single classes."""
     if list(names).index(null) in places_limited(at_most, names):
         raise ValueError(
-            f"at_most={at_most!r} limits the null class {null!r}; limit others of "
-            f"{[name for name in names if name != null]}, or all of them together by a number such as {example}"
+            f"at_most={shown(at_most)} limits the null class {shown(null)}; limit others of "
+            f"{listed(name for name in names if name != null)}, or all of them together by a number such as {example}"
         )
 
 
@@ -295,8 +299,8 @@ def limits_of(at_most: object, names: Sequence[Label], n_rows: int) -> dict[int,
     limits = {answer: check_capacity(limit, n_rows) for answer, limit in places_limited(at_most, names).items()}
     if len(limits) == len(names) and sum(limits.values()) < n_rows:
         raise ValueError(
-            f"at_most={at_most!r} limits all classes to {sum(limits.values())} of {n_rows} rows; leave a class without "
-            "a limit"
+            f"at_most={shown(at_most)} limits all classes to {sum(limits.values())} of {n_rows} rows; leave a "
+            "class without a limit"
         )
     return limits
 

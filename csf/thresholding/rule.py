@@ -15,6 +15,7 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, proces
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from csf._common.messages import shown
 from csf._common.sklearn import DocLinkMixin, named_models, num_samples, pass_on_input_tags, routing_enabled
 from csf._common.typing import Array, BoolArray, Costs, Estimator, Label, Params, Samples
 from csf._common.validation import check_class_weights, check_labels, check_weights
@@ -324,8 +325,8 @@ class ThresholdRule(DecisionRule):
         if several and isinstance(at_most, Mapping):
             if wrong:
                 raise ValueError(
-                    f"at_most={at_most!r} is by class, and wrong_at_most limits all but {self.null} together; give "
-                    "at_most as a number too"
+                    f"at_most={shown(at_most)} is by class, and wrong_at_most limits all but {self.null} together; "
+                    "give at_most as a number too"
                 )
             refuse_null(at_most, names.tolist(), self.null, example=50)
             return names[batch_within(self.decision_function(X), at_most, names.tolist(), X)]
@@ -350,9 +351,9 @@ class ThresholdRule(DecisionRule):
             if isinstance(limit, Mapping):
                 together = {names_of_answers(self.null, None)[1]: 50}
                 raise ValueError(
-                    f"at_most={limit!r} limits single classes, and beside a null class answers with reviews limit all "
-                    f"others together: give a number, or {together}. predict limits single classes, without reviews; "
-                    "a search without null_class, such as of 'f1_macro', limits them beside reviews"
+                    f"at_most={shown(limit)} limits single classes, and beside a null class answers with reviews "
+                    f"limit all others together: give a number, or {together}. predict limits single classes, without "
+                    "reviews; a search without null_class, such as of 'f1_macro', limits them beside reviews"
                 )
             return limit
         return limit_of_positives(at_most, sorted(names, key=lambda name: name != self.null), example=50)

@@ -202,3 +202,20 @@ def test_limits_beside_a_null_class_are_numbers_or_have_a_name(ok, tmp_path):
         assert alerts.tolist() == search.predict(X, wrong_at_most=0.3).tolist()
     ok("predict", path, data, "--at-most", 20, "-o", tmp_path / "out.csv")
     assert Counter(column(ok("predict", path, data, "--at-most", "urgent=5")))["urgent"] == 5
+
+
+def test_limits_on_one_class_beside_a_null_class_leave_reviews_out(ok, error_of, tmp_path):
+    frame, path = patients(800, 0), tmp_path / "model.skops"
+    X = frame[["severity", "age"]]
+    X.to_csv(data := tmp_path / "new.csv", index=False)
+    options = {"cv": 3, "param_grid": None, "n_trials": 1, "review": Review(at_most=0.1)}
+    search = csf.CostSearch(LogisticRegression(), null_class="later", **options).fit(X, frame["level"])
+    csf.save(search, path)
+    assert "--columns prediction,score" in error_of("predict", path, data, "--at-most", "urgent=5")
+    text = ok("predict", path, data, "--at-most", "urgent=5", "--columns", "prediction,score")
+    assert column(text).tolist() == search.predict(X, at_most={"urgent": 5}).tolist()
+    assert "np." not in repr((search.null_class_, search.pos_label_))
+    with pytest.raises(ValueError, match="limits the null class 'later'"):
+        search.predict(X, at_most={"later": 5})
+    with pytest.raises(ValueError, match="limits the null class 'later'"):
+        search.at_capacity({"later": 0.1})

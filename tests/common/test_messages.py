@@ -17,9 +17,10 @@ from sklearn.svm import LinearSVC
 import csf
 from csf import CostSearch
 from csf._common.messages import did_you_mean, warn
-from csf._common.validation import check_choice
+from csf._common.validation import check_choice, check_fraction, place_of
 from csf.bounds import get_bound
 from csf.cli.data import ReadOptions, read_dataset
+from csf.data.labels import read_labels
 from csf.metrics import METRICS, get_metric
 from csf.plugin import PlugInClassifier
 from csf.strategies import get_strategy
@@ -256,3 +257,15 @@ def test_a_warning_without_a_line_outside_points_at_its_caller():
     with pytest.warns(UserWarning, match="said") as met:
         exec(compile("warn('said')", "inner.py", "exec"), names)
     assert met[0].filename == __file__
+
+
+@pytest.mark.parametrize("kind", [np.str_, np.int8, np.float32, np.bool_])
+def test_labels_of_numpy_are_written_as_those_of_python(kind):
+    label = kind(1)
+    labels = read_labels(np.array([kind(0), label] * 3), null_class=kind(0))[0]
+    assert labels.positive == label
+    assert "np." not in repr((labels.null, labels.positive, labels.answers))
+    with pytest.raises(ValueError, match=f"there is no {re.escape(repr(label.item()))}"):
+        place_of(label, ["a"], "at_most")
+    with pytest.raises(ValueError, match=r"got 2\.0"):
+        check_fraction(np.float64(2), "share")

@@ -7,6 +7,7 @@ from decimal import Decimal
 import numpy as np
 import pytest
 
+from csf._common.messages import shown
 from csf._common.validation import (
     check_binary_target,
     check_bool,
@@ -37,7 +38,7 @@ def test_booleans_of_numpy_are_taken():
 
 @pytest.mark.parametrize("value", ["1", None, (), True, np.True_, 1j, len])
 def test_numbers_are_numbers(value):
-    with pytest.raises(TypeError, match=f"tol must be a number, >= 0 and finite, got {re.escape(repr(value))}"):
+    with pytest.raises(TypeError, match=f"tol must be a number, >= 0 and finite, got {re.escape(shown(value))}"):
         check_number(value, "tol")
 
 

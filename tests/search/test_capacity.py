@@ -62,7 +62,6 @@ def made(kind, coded, **more):
     return CostSearch(**options).fit(X, y, **given)
 
 
-@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:no threshold certifies")
 @pytest.mark.parametrize("kind", [pytest.param(kind, marks=SLOW.get(kind, ())) for kind in SEARCHES])
 def test_laws_of_a_limit(kind):
@@ -235,7 +234,6 @@ def test_certified_bands(metric):
     assert none.pos_label_ not in set(none.predict_with_review(features, **given))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("metric", ["f1", RowCosts(fn=2.0, fp=1.0)], ids=["f1", "costs"])
 @pytest.mark.parametrize(
     "names", [("no", "yes"), ("positive", "negative"), (0, 1), (1, 0), (False, True), (-1, 1)], ids=str
@@ -408,7 +406,6 @@ def test_costs_are_known_from_all_rows_also_where_none_is_acted_on():
     assert 0.8 < (high - low) / (2.0 * 1.645 * error) < 1.3
 
 
-@pytest.mark.slow
 def test_intervals_hold_the_value_on_all_held_out_rows():
     widths = []
     for seed in range(12):

@@ -99,7 +99,6 @@ def known_negatives(search, X, y):
     return held.rows[negative].astype(float), held.units.folds[negative]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("base", [Given, Margins])
 @pytest.mark.parametrize("metric", ["f1_macro", COSTS], ids=["f1", "costs"])
 @pytest.mark.parametrize(
@@ -124,7 +123,6 @@ def test_wrong_alerts_of_one_of_several_classes(rows):
         np.testing.assert_array_equal(search.predict(new, wrong_at_most={"c": share}) == "c", expected)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("base", [Given, Margins])
 @pytest.mark.parametrize("review", [Review(at_most=0.2), Review(wrong={"positive": 0.3}), Review(wrong=0.1)], ids=str)
 @pytest.mark.parametrize("constraint", [None, "recall >= 0.9"])

@@ -196,7 +196,6 @@ def test_every_base_is_searched(base, data):
         np.testing.assert_allclose(proba.sum(axis=1), 1.0)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("base", ["linear_svc", "multinomial", "one_vs_rest_svm", "forest"])
 @pytest.mark.parametrize("threshold", ["tune", None])
 @pytest.mark.parametrize("weighted", [False, True])

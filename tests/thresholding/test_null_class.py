@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from csf.data.responses import class_gaps, compare, moved_scores
 from csf.evaluate.draws import Units
 from csf.metrics import get_metric
-from csf.thresholding.batch import batch_within
+from csf.thresholding.batch import batch_within, refuse_null
 from csf.thresholding.null_class import ClassGapAnswers, LimitedClasses, LimitedClassTerms, class_limits
 
 F1 = get_metric("f1")
@@ -120,7 +120,6 @@ def test_infinite_scores_are_of_the_best_class():
 @pytest.mark.parametrize(
     ("limits", "words"),
     [
-        ({"none": 0.1}, r"limits the null class 'none'; limit others of \['bird', 'tree'\], or all of them together"),
         ({"bear": 0.1}, r"there is no 'bear'; accepted: \['none', 'bird', 'tree'\]"),
         ({"bird": 0.0}, r"at_most of 'bird' must be a number in \(0, 1\], got 0.0"),
         ({"bird": 1.1}, r"at_most of 'bird' must be a number in \(0, 1\], got 1.1"),
@@ -130,6 +129,12 @@ def test_infinite_scores_are_of_the_best_class():
 def test_limits_are_shares_of_classes_other_than_the_null_class(limits, words):
     with pytest.raises(ValueError, match=words):
         class_limits(limits, ["none", "bird", "tree"])
+
+
+def test_the_null_class_itself_has_no_limit():
+    words = r"at_most=\{'none': 3\} limits the null class 'none'; limit others of \['bird', 'tree'\], or all of them"
+    with pytest.raises(ValueError, match=words):
+        refuse_null({np.str_("none"): np.int64(3)}, ["bird", "none", "tree"], np.str_("none"))
 
 
 def test_limits_are_read_by_code():

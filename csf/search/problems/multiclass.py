@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from csf._common.messages import shown
 from csf._common.sklearn import named_models
 from csf._common.typing import Array, Estimator, IntArray, Label, Params
 from csf._common.validation import check_labels, check_weights, floats
@@ -350,7 +351,8 @@ class MulticlassResult(AnsweredResult):
         shares = shares_limited(wrong_at_most, names, "class", "wrong_at_most", example=0.2)
         if len(shares) == len(names):
             raise ValueError(
-                f"wrong_at_most={wrong_at_most!r} limits all classes; leave one without a limit, for the other rows"
+                f"wrong_at_most={shown(wrong_at_most)} limits all classes; leave one without a limit, for "
+                "the other rows"
             )
         return {code: AlertLimit(self.wrong_alerts(code, bands, list(shares)), share) for code, share in shares.items()}
 
@@ -358,7 +360,9 @@ class MulticlassResult(AnsweredResult):
         """Read shares of the rows by class."""
         shares = shares_limited(at_most, names, example=50)
         if len(shares) == len(names) and sum(shares.values()) < 1.0:
-            raise ValueError(f"at_most={at_most!r} limits all classes to less than all rows; leave one without a limit")
+            raise ValueError(
+                f"at_most={shown(at_most)} limits all classes to less than all rows; leave one without a limit"
+            )
         if self.store[self.candidate.key].score is None:
             raise no_scores("to rank rows by")
         return shares

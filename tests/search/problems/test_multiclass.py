@@ -474,7 +474,6 @@ def stop_after(n_trials):
     return lambda study, trial: next(left, None) is None
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "base", [LogisticRegression(), LinearSVC(), DecisionTreeClassifier(max_depth=3, random_state=0)]
 )

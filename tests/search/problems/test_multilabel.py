@@ -286,7 +286,6 @@ class Rounded(ClassifierMixin, BaseEstimator):
         return self.classes_[self.predict_proba(X).argmax(axis=1)]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("n_repeats", [1, 2])
 @pytest.mark.parametrize("average", AVERAGES)

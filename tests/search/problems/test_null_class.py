@@ -239,7 +239,6 @@ def test_thresholds_and_shares_agree_with_predictions_of_many_rows():
             assert capacity.captured[name] == pytest.approx(captured, abs=0.015)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("options", [{"null_class": "none"}, {"metric": "f1_macro"}], ids=["null class", "classes"])
 @pytest.mark.parametrize("limits", [{"tree": 0.05}, {"tree": 0.05, "bird": 0.03}])
 def test_whole_weights_are_copies_of_rows(options, limits):

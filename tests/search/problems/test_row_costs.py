@@ -104,7 +104,6 @@ def interval_widened_and_not(search, monkeypatch):
     return search.result_._assessed(0).score_interval, alone
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("measure", ["savings", "cost"])
 def test_the_interval_holds_both_values_where_one_row_is_most_of_the_total(fitted, measure, monkeypatch):
     X, y = frame(240, seed=1)
@@ -242,7 +241,6 @@ def test_no_other_arguments():
         search.at_prevalence(1.1)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "base", [RandomForestClassifier(30, random_state=0), HistGradientBoostingClassifier(max_iter=20)]
 )
@@ -438,7 +436,6 @@ def check_laws(drawn, factor):
     assert kind == plain[1]
 
 
-@pytest.mark.slow
 def test_unit_order_and_copies_of_rows_decide_nothing():
     rng = np.random.default_rng(3)
     p = rng.integers(1, 8, size=60) / 8
@@ -574,7 +571,6 @@ def test_limits_and_reviews_of_the_same_answer_rank_rows_by_what_is_expected(kin
     assert np.ptp(held.rank[held.codes == 1]) > 1.0
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 def test_reviews_stay_within_their_share_on_the_rows_that_priced_them(seed):
     X, y = frame(200)

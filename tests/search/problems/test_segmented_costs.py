@@ -81,7 +81,6 @@ def test_levels_are_kept_in_each_segment(constraint):
     assert not np.isnan(search.corrected_score_)
 
 
-@pytest.mark.slow
 def test_levels_that_no_decisions_keep_are_said():
     with pytest.warns(UserWarning, match="no decisions keep precision >= 0.99 in each region"):
         search = fitted("precision >= 0.99 in each region, recall >= 0.9 in each region")
@@ -92,7 +91,6 @@ def one_class_in_south(truth):
     return np.where(REGION == "south", truth, Y)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("truth", [0, 1])
 def test_a_segment_may_have_one_class(truth):
     search = search_for("predicted_positive_rate <= 0.4 in each region").fit(
