@@ -410,3 +410,11 @@ def test_the_rows_that_are_kept_keep_the_limit_by_its_definition(n_classes, metr
         assert alerts.sum() == numbers[-1]
         assert (p[alerts] <= limit * numbers[-1] / p.size + 1e-12).all()
     assert max(numbers) > 0
+
+
+def test_reviews_of_classes_stay_reviews_beside_a_limit_on_wrong_alerts():
+    search = of_classes(review=Review(cost=0.3))
+    # A limit that no row keeps.
+    free, limited = search.predict_with_review(X), search.predict_with_review(X, wrong_at_most={"urgent": 0.02})
+    assert np.sum(free == "urgent") > np.sum(limited == "urgent") == 0
+    assert (limited[free == "review"] == "review").all()

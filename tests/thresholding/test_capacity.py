@@ -16,7 +16,7 @@ from csf.metrics.averages import values_of_tables
 from csf.metrics.registry import truth_of
 from csf.metrics.row_costs import CostTable
 from csf.search.threshold import GivenProbabilities, GivenScores
-from csf.thresholding.capacity import LabelledScores, ReviewBands, ScoreAnswers, bands_of_costs, bands_of_score
+from csf.thresholding.capacity import LOST, LabelledScores, ReviewBands, ScoreAnswers, bands_of_costs, bands_of_score
 from csf.thresholding.cost_decisions import CostDecision
 from csf.thresholding.evaluation import TableTerms
 from csf.thresholding.row_costs import RowCostRule
@@ -321,3 +321,12 @@ def test_what_is_captured_is_the_recall_of_the_truth(rows, n_acted, marks):
     found = worth_of_first(Incomplete("f1", **rates), label, np.repeat(score, 4), 4 * n_acted)
     assert found == pytest.approx(worth_of_first(get_metric("f1"), true, score, n_acted))
     assert found[1] == pytest.approx(true[:n_acted].sum() / true.sum())
+
+
+def test_within_a_limit_answers_of_a_wrong_class_are_the_lost_ones_that_act():
+    lost = np.array([True, False, True, False, True])
+    answers = ScoreAnswers(np.array([0.9, 0.8, 0.7, 0.2, 0.1]), 0.5, np.ones(5, dtype=bool), lambda: (1.0, 1.0), lost)
+    given = answers.within({1: 0.4}, np.ones(5))
+    # Two of five rows: the third one is positive without the limit, and the last two never are.
+    final = np.where(given.share > 0.5, given.codes, given.others)
+    np.testing.assert_array_equal(final, [LOST, 1, 0, 0, 0])

@@ -17,7 +17,7 @@ from sklearn.svm import LinearSVC
 
 from csf import CostSearch
 from csf.metrics import BalancedAccuracy, Constrained, Constraint, MeanCost, Precision, Rate, get_constraint, get_metric
-from csf.thresholding.certificates import certify
+from csf.thresholding.certificates import STRICTER, certify
 from csf.thresholding.exact_tests import ClassWeights, ScoredSamples, demands_of, violation_at
 from csf.thresholding.score_paths import ScorePaths, _where
 
@@ -777,3 +777,8 @@ def test_the_best_of_many_thresholds_is_among_those_that_say_how_many_samples_wo
     test = certify(ScoredSamples(is_pos, score), Constrained(get_metric("f1"), get_constraint("recall >= 0.5")), 0.9)
     assert test.holds
     assert test.needed is None or test.needed > 0
+
+
+def test_the_steps_of_a_test_end_with_the_demand_itself():
+    assert (np.diff(STRICTER) < 0.0).all()
+    assert 0.0 == STRICTER[-1] < STRICTER[0] < 1.0
