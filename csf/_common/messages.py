@@ -14,6 +14,7 @@ from typing import TypeVar
 
 import numpy as np
 
+from csf._common.dtypes import is_number, is_text
 from csf._common.typing import Label
 
 Entry = TypeVar("Entry")
@@ -61,7 +62,7 @@ def listed(names: Iterable[object]) -> str:
 
 def plain(label: Label) -> Label:
     """Convert a label or number of numpy to Python's own, which has the same value and reads well."""
-    return label.item() if isinstance(label, (np.number, np.bool_, np.str_, np.bytes_)) else label
+    return label.item() if isinstance(label, np.generic) and (is_number(label) or is_text(label)) else label
 
 
 def shown(value: object) -> str:

@@ -17,7 +17,7 @@ from sklearn.utils import check_random_state, column_or_1d, indexable
 from sklearn.utils.multiclass import type_of_target
 
 from csf._common.dtypes import is_float, is_number, is_object, is_text, is_whole
-from csf._common.messages import did_you_mean, listed, shown, warn
+from csf._common.messages import did_you_mean, listed, plain, shown, warn
 from csf._common.typing import (
     Array,
     BoolArray,
@@ -102,9 +102,9 @@ def as_array(values: Targets, name: str) -> Array:
     objects = array.ravel().tolist()
     if set(map(type, objects)) <= _PLAIN:
         return array
-    plain = np.empty(array.size, dtype=object)
-    plain[:] = [_plain_object(value) for value in objects]
-    return plain.reshape(array.shape)
+    converted = np.empty(array.size, dtype=object)
+    converted[:] = [_plain_object(value) for value in objects]
+    return converted.reshape(array.shape)
 
 
 def _plain_object(value: object) -> object:
@@ -112,7 +112,7 @@ def _plain_object(value: object) -> object:
     # pandas need not be there to know its missing entries.
     if value is None or type(value).__name__ in ("NAType", "NaTType"):
         return np.nan
-    return value.item() if isinstance(value, np.generic) and (is_number(value) or is_text(value)) else value
+    return plain(value)
 
 
 def are_missing(values: Array) -> BoolArray:

@@ -6,20 +6,19 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
 from csf._common.messages import warn
 from csf._common.typing import Array, BoolArray, IntArray, Keywords, Label, Params
 from csf.data.responses import lost_samples
-from csf.evaluate import Candidate, Chooser, Resampling, ScoreRow, ScoreStore, TrialKey, kept
+from csf.evaluate import Candidate, Chooser, Resampling, ScoreStore, kept
 from csf.evaluate.assessment import n_draws_of
 from csf.evaluate.choices import BEST, decisions
 from csf.evaluate.resampling import EntryResampling, FixedEntries
 from csf.metrics.averages import values_of_tables
 from csf.metrics.binary import Recall
-from csf.metrics.constraints import Constraint
 from csf.metrics.profile import ErrorProfile
 from csf.metrics.registry import truth_of
 from csf.metrics.trials import Trial, gap
@@ -44,7 +43,6 @@ from csf.thresholding.batch import limit_of_others
 from csf.thresholding.capacity import (
     LOST,
     NullClassCandidates,
-    ReviewBands,
     ScoreAnswers,
     ScoreCandidates,
     bands_of_score,
@@ -69,9 +67,6 @@ if TYPE_CHECKING:
     from csf.thresholding.base import DecisionRule
     from csf.thresholding.capacity import Capacity, NamedCapacities, ReviewBands
     from csf.thresholding.certificates import Guarantee
-# A result with thresholds by row is of the same class as that without.
-Result = TypeVar("Result", bound="BinaryResult")
-
 
 # Name of the decision rule of a trial by its threshold.
 THRESHOLD = "threshold"
