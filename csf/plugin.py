@@ -19,7 +19,7 @@ from csf._common.messages import warn
 from csf._common.sklearn import is_pairwise, pass_on_features, routing_enabled, with_parameters
 from csf._common.typing import Array, Estimator, Folding, IntArray, Keywords, Label, RandomState_, Samples
 from csf._common.validation import check_choice, check_grid, check_labels, check_n_jobs, check_samples
-from csf.data.costs import CostChannel, cost_channel, takes_weights
+from csf.data.costs import NO_CHANNEL, CostChannel, cost_channel
 from csf.data.folds import Task, drop_weightless, pool_held_out, read_groups
 from csf.data.labels import Labels, read_classes, read_labels
 from csf.data.responses import (
@@ -88,8 +88,8 @@ def plain_plan(plan: MemoryPlan, methods: Sequence[str]) -> MemoryPlan:
 
 def plain_channel(base: Estimator) -> CostChannel:
     """Return the way of sample weights into a base's ``fit``; none where it takes none, or scikit-learn routes them."""
-    channel = cost_channel(base) if takes_weights(base) and not routing_enabled() else None
-    return CostChannel("none", "") if channel is None or not channel.carries_samples or channel.is_routed else channel
+    channel = NO_CHANNEL if routing_enabled() else cost_channel(base, required=False)
+    return NO_CHANNEL if not channel.carries_samples or channel.is_routed else channel
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

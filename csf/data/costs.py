@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from inspect import signature
 
 import numpy as np
@@ -305,7 +306,13 @@ def _all_one(costs: Costs, normalize: str) -> bool:
     return len(set(costs)) == 1 and (costs[0] == 1 or normalize == "mean")
 
 
-def cost_channel(base: Estimator, *, sample_weight_name: str | None = None, weighted: bool = False) -> CostChannel:
+# The channel of a base that takes no weights.
+NO_CHANNEL = CostChannel("none", "")
+
+
+def cost_channel(
+    base: Estimator, *, sample_weight_name: str | None = None, weighted: bool = False, required: bool = True
+) -> CostChannel:
     """Find out how costs reach a base classifier.
 
     Parameters
@@ -318,6 +325,8 @@ def cost_channel(base: Estimator, *, sample_weight_name: str | None = None, weig
         classifier that the base wraps and passes metadata to, else the parameter ``class_weight``.
     weighted : bool, default=False
         Whether the user gave sample weights, which ``class_weight`` cannot carry.
+    required : bool, default=True
+        Whether a base that takes no weights is refused; otherwise its channel is of the kind ``"none"``.
 
     Returns
     -------
@@ -327,7 +336,8 @@ def cost_channel(base: Estimator, *, sample_weight_name: str | None = None, weig
     Raises
     ------
     ValueError
-        If the base takes neither, or only ``class_weight`` although there are sample weights.
+        If the base takes neither and ``required`` is True, or if there are sample weights and its ``fit`` does not
+        take them.
 
     Examples
     --------
@@ -341,8 +351,8 @@ def cost_channel(base: Estimator, *, sample_weight_name: str | None = None, weig
         if not isinstance(sample_weight_name, str):
             raise TypeError(f"sample_weight_name must be a str or None, got {sample_weight_name!r}")
         return CostChannel("sample_weight", sample_weight_name)
-    channel, last = _found_channel(base), last_step(base)[1]
-    if channel is None:
+    channel = _channel_into(base)
+    if required and not channel.carries_costs:
         raise ValueError(
             f"{no_weights(base)}: its fit has no sample_weight and it has no class_weight parameter, so costs cannot "
             "reach it. Use a base that has one of them (LinearSVC, LogisticRegression, "
@@ -350,9 +360,10 @@ def cost_channel(base: Estimator, *, sample_weight_name: str | None = None, weig
             "threshold with csf.plugin.PlugInClassifier"
         )
     if weighted and not channel.carries_samples:
+        takes = f"{type(last_step(base)[1]).__name__} takes class_weight but no sample_weight"
         raise ValueError(
-            f"{type(last).__name__} takes class_weight but no sample_weight, so the given sample_weight cannot reach "
-            "it. Drop sample_weight, or use a base whose fit has it"
+            f"{takes if channel.carries_costs else no_weights(base)}, so the given sample_weight cannot reach it. "
+            "Drop sample_weight, or use a base whose fit has it"
         )
     return channel
 
@@ -375,23 +386,18 @@ def no_weights(base: Estimator) -> str:
     return f"{sampler} draws or adds rows, which weights cannot follow ({way})"
 
 
-def _found_channel(base: Estimator) -> CostChannel | None:
-    """Find the first way in which weights reach a base; return ``None`` where there is none."""
+def _channel_into(base: Estimator) -> CostChannel:
+    """Find the first way in which weights reach a base."""
     prefix, last = last_step(base)
     if _sampler_in(base) is not None:
-        return None
+        return NO_CHANNEL
     if has_fit_parameter(last, "sample_weight"):
         return CostChannel("sample_weight", f"{prefix}sample_weight")
     wrapped = _wrapped_path(last)
     if wrapped is not None:
         return CostChannel("routed", f"{prefix}{wrapped}sample_weight")
     known = last.get_params() if hasattr(last, "get_params") else ()
-    return CostChannel("class_weight", f"{prefix}class_weight") if "class_weight" in known else None
-
-
-def takes_weights(base: Estimator) -> bool:
-    """Check whether weights can reach a base."""
-    return _found_channel(base) is not None
+    return CostChannel("class_weight", f"{prefix}class_weight") if "class_weight" in known else NO_CHANNEL
 
 
 def _wrapped_path(base: Estimator) -> str | None:
@@ -611,4 +617,4 @@ def one_vs_rest_channel(
 
 
 # How costs are spread over samples: by their class, or in each problem of a one-vs-rest base by itself.
-WEIGHTINGS = {"class": cost_channel, "one-vs-rest": one_vs_rest_channel}
+WEIGHTINGS = {"class": partial(cost_channel, required=False), "one-vs-rest": one_vs_rest_channel}

@@ -16,7 +16,7 @@ from sklearn.utils import check_random_state
 from csf._common.messages import did_you_mean
 from csf._common.sklearn import clone, last_name, last_step, open_callback_context, safe_indexing, slice_params
 from csf._common.typing import Estimator, IntArray, Params
-from csf.data.costs import WEIGHTINGS, CostChannel, check_class_weight, no_weights, takes_weights
+from csf.data.costs import WEIGHTINGS, CostChannel, check_class_weight, no_weights
 from csf.data.folds import FoldShares, check_training_parts, enough_splits, group_folds, make_folds, resolve_splits
 from csf.data.responses import keeps_samples
 from csf.evaluate import MAX_BYTES
@@ -200,15 +200,7 @@ def planned_models(
 
 def _channel_of(config: SearchConfig, base: Estimator, *, weighted: bool = False) -> CostChannel:
     """Find the channel of costs for a base, or none; raise a ValueError if the user's weights cannot reach it."""
-    if config.weighting == "class" and config.sample_weight_name is None and not takes_weights(base):
-        if weighted:
-            raise ValueError(
-                f"{no_weights(base)}, so the given sample_weight cannot reach it. Drop sample_weight, "
-                "or use a base whose fit has it"
-            )
-        return CostChannel("none", "")
-    options = {"sample_weight_name": config.sample_weight_name, "weighted": weighted}
-    return WEIGHTINGS[config.weighting](base, **options)
+    return WEIGHTINGS[config.weighting](base, sample_weight_name=config.sample_weight_name, weighted=weighted)
 
 
 def seeded_models(models: list[Model], random_state: np.random.RandomState | None) -> list[Model]:

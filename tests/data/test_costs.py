@@ -30,7 +30,6 @@ from csf.data.costs import (
     own_class_weights,
     problem_costs,
     problem_probabilities,
-    takes_weights,
 )
 from csf.data.labels import Labels
 
@@ -499,8 +498,8 @@ def test_certain_problems_stay_certain():
 
 def test_a_channel_of_a_base_without_weights_trains_it_as_it_is():
     X, y = np.arange(12.0)[:, None], np.arange(12) % 2
-    channel = CostChannel("none", "")
-    assert (takes_weights(KNeighborsClassifier()), takes_weights(LinearSVC())) == (False, True)
+    channel = cost_channel(KNeighborsClassifier(), required=False)
+    assert channel.kind == "none"
     assert channel.inside("any") is channel
     assert (channel.is_own, channel.carries_samples) == (False, False)
     own, plain = channel.fit(KNeighborsClassifier(3), X, y, (2.0, 2.0)), KNeighborsClassifier(3).fit(X, y)
