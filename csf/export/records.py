@@ -12,12 +12,12 @@ import numpy as np
 from csf._common.files import check_fields, reading, write_json
 from csf._common.typing import Keywords, Params, PathLike
 from csf.metrics import Review, RowCosts
-from csf.search.problems.multilabel import MultilabelRule
 from csf.thresholding.alerts import AlertLimit, WrongAlerts
 from csf.thresholding.base import ScoredElsewhere
 from csf.thresholding.capacity import LabelReviews, ReviewBands
 from csf.thresholding.class_answers import ClassReviews
 from csf.thresholding.cost_decisions import CostDecision
+from csf.thresholding.label_rule import MultilabelRule
 from csf.thresholding.linear_rule import ClassCalibrator, ClassProbabilityRule, MulticlassRule, Sigmoid
 from csf.thresholding.row_costs import RowCostRule
 from csf.thresholding.row_thresholds import RowThresholdRule
