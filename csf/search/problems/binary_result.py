@@ -152,6 +152,16 @@ class BinaryResult(TwoClassResult):
         return self.decision.segmented
 
     @property
+    def held_out_decisions(self) -> BoolArray:
+        """Decisions about the held-out entries."""
+        return decisions(self.row) if self.decided is None else self.decided
+
+    @property
+    def limit_cost(self) -> float:
+        """What a constraint by segments costs on the held-out entries."""
+        return self.decision.limit_cost(self)
+
+    @property
     def held_out_segments(self) -> IntArray:
         """Places of the segments of the held-out entries."""
         assert self.store is not None, "thresholds are tuned in memory"
@@ -397,12 +407,6 @@ class BinaryResult(TwoClassResult):
         if row is None or row.score is None or self.threshold is None:
             raise no_scores("to rank rows by")
         return ScoreAnswers(row.score, self.threshold, self._judged_store.truth, self._error_costs, self.lost)
-
-    def reviews(self, review: Review, names: Sequence[Label]) -> Any:
-        """Tune the rule of three answers on the held-out entries; of two labels the positive one comes last."""
-        bands = super().reviews(review, names)
-        self.decision.check_reviews(self, bands)
-        return bands
 
     def review_codes(self, bands: ReviewBands, answers: ScoreAnswers) -> IntArray:
         """Return the answers with reviews to the entries of an evaluation; the number of answers is a review."""

@@ -15,7 +15,7 @@ from csf.evaluate.assessment import LEVEL
 from csf.evaluate.choices import JudgedDecisions, decisions
 from csf.evaluate.draws import Units, grouped
 from csf.metrics import get_constraint, get_metric
-from csf.metrics.constraints import ANSWERS, Constraint
+from csf.metrics.constraints import Constraint
 from csf.metrics.registry import for_classes
 from csf.search.problems.results import with_tested_steps
 from csf.search.problems.segments import SegmentConstraint, is_by_segments
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from csf.metrics.base import Metric
     from csf.search.config import SearchConfig
     from csf.search.problems.two_classes import TwoClassResult
-    from csf.thresholding.capacity import ReviewBands
 
 # A result with thresholds by row is of the same class as that without.
 Result = TypeVar("Result", bound="TwoClassResult")
@@ -106,9 +105,6 @@ class ScoreDecision:
     def places(self, store: ScoreStore, segment: Label) -> BoolArray | None:
         """Mark the held-out entries that one threshold decides, that of a segment where each has one."""
         return np.ones(store.is_pos.size, dtype=bool)
-
-    def check_reviews(self, result: TwoClassResult, bands: ReviewBands) -> None:
-        """Warn where final answers with reviews do not keep the constraint that answers without them keep."""
 
     def check_limits(self) -> None:
         """Raise a ValueError where a limit on the number of positive predictions would break the constraint."""
@@ -301,22 +297,9 @@ class SegmentDecision(RowDecision):
 
     def conclude(self, won: Result) -> Result:
         """Tune the thresholds of a winner, and warn where they do not keep the constraint."""
-        (best,) = self.stricter_thresholds(won, [0.0])
-        result, decision = self.with_thresholds(won, best), replace(self, thresholds=best.thresholds)
-        if not result.feasible:
-            self.segmented.warn_of_violation(result.rates)
-        elif decision.limit_cost(result) > 0.0 and not decisions(decision.row(result)).any():
-            self.segmented.warn_of_nothing()
+        result = self.tuned(won)
+        result.warn_of_segments()
         return result
-
-    def check_reviews(self, result: TwoClassResult, bands: ReviewBands) -> None:
-        """Warn where final answers with reviews do not keep the constraint that answers without them keep."""
-        store = result.store
-        assert store is not None, "thresholds are tuned in memory"
-        if result.feasible:
-            reviewed = bands.decide(result.allowed_answers(bands.review, bands.extra_cost)) == ANSWERS[1]
-            codes, decided, error = store.beside[BY], decisions(self.row(result)), bands.review.error
-            self.segmented.check_reviews(codes, store.is_pos, decided, reviewed, store.weight, error)
 
     def published(self, result: TwoClassResult) -> Params:
         """Return the attributes of the fitted search that one threshold does not have."""

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from scipy.special import expit
 
-from csf._common.typing import Array, BoolArray, Estimator, IntArray, Label, Params
+from csf._common.typing import Array, BoolArray, Estimator, IntArray, Params
 from csf._common.validation import check_fraction
 from csf.data.folds import Fold, pool_held_out, pooled
 from csf.data.labels import read_labels
 from csf.data.responses import PROBABILITIES_FIRST, gives_log_odds, log_odds, response_method
-from csf.metrics.constraints import ANSWERS, Constraint, Review
+from csf.metrics.constraints import Constraint, Review
 from csf.metrics.profile import ErrorProfile
 from csf.metrics.row_costs import COSTS, CostTable, RowCosts, cost_sums, costs_in, stake_scales, stake_weights
 from csf.metrics.row_costs import row_costs as get_row_costs
@@ -438,15 +438,6 @@ class RowCostResult(TwoClassResult):
         """Compute the bands of the three answers, by the rule of predictions."""
         return bands_of_costs(review, self.tuned, *self._rows, self.store.weights_in(self.store.copies))
 
-    def reviews(self, review: Review, names: Sequence[Label]) -> Any:
-        """Tune the rule of three answers on the held-out entries; of two labels the positive one comes last."""
-        bands, store = super().reviews(review, names), self.store
-        if self.segmented is not None and self.feasible:
-            reviewed = bands.decide(self.allowed_answers(bands.review, bands.extra_cost)) == ANSWERS[1]
-            rows = self.held_out_segments, store.truth, self.held_out_decisions, reviewed
-            self.segmented.check_reviews(*rows, store.weight, bands.review.error)
-        return bands
-
     def check_limits(self) -> None:
         """Raise a ValueError where a limit on the number of positive predictions would break the constraint."""
         refuse_limits(None if self.segmented is None else self.segmented.segments.limits_broken)
@@ -494,12 +485,10 @@ def conclude(searched: SearchRecord, segmented: SegmentConstraint | None = None)
     )
     result = decided_on(result, store)
     warn_of_open_gap(result.winner)
-    if not result.feasible and segmented is not None:
-        segmented.warn_of_violation(result.rates)
+    if segmented is not None:
+        result.warn_of_segments()
     elif not result.feasible:
         warn_of_violation(result.constraint, next(iter(result.rates.values())))
-    elif segmented is not None and result.limit_cost > 0.0 and not result.held_out_decisions.any():
-        segmented.warn_of_nothing()
     return result
 
 

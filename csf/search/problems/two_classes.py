@@ -127,7 +127,20 @@ class TwoClassResult(AnsweredResult):
     def reviews(self, review: Review, names: Sequence[Label]) -> Any:
         """Tune the rule of three answers on the held-out entries; of two labels the positive one comes last."""
         bands = self._named_bands(review, names)
-        return bands.limited(LabelledScores.of(self, bands))
+        bands = bands.limited(LabelledScores.of(self, bands))
+        if self.segmented is not None and self.feasible:
+            reviewed = bands.decide(self.allowed_answers(bands.review, bands.extra_cost)) == ANSWERS[1]
+            rows = self.held_out_segments, self.store.truth > 0, self.held_out_decisions, reviewed
+            self.segmented.check_reviews(*rows, self.store.weight, bands.review.error)
+        return bands
+
+    def warn_of_segments(self) -> None:
+        """Warn where decisions do not keep a constraint by segments, or keep it by no positive prediction."""
+        assert self.segmented is not None, "asked for where there is one"
+        if not self.feasible:
+            self.segmented.warn_of_violation(self.rates)
+        elif self.limit_cost > 0.0 and not self.held_out_decisions.any():
+            self.segmented.warn_of_nothing()
 
     def tested_reviews(self, review: Review, rule: Any, calibration: Task, confidence: float) -> Any:
         """Tune the rule of three answers, and test its limits on wrong ones on samples held back."""
@@ -151,8 +164,18 @@ class TwoClassResult(AnsweredResult):
 
     @property
     @abstractmethod
+    def held_out_decisions(self) -> BoolArray:
+        """Decisions about the held-out entries."""
+
+    @property
+    @abstractmethod
     def held_out_segments(self) -> IntArray:
         """Places of the segments of the held-out entries."""
+
+    @property
+    @abstractmethod
+    def limit_cost(self) -> float:
+        """What a constraint by segments costs on the held-out entries."""
 
     @property
     def view_names(self) -> Sequence[str]:
