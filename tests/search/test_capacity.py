@@ -406,6 +406,26 @@ def test_costs_are_known_from_all_rows_also_where_none_is_acted_on():
     assert 0.8 < (high - low) / (2.0 * 1.645 * error) < 1.3
 
 
+def test_values_of_costs_are_in_their_unit():
+    """Eightfold costs, of errors and of reviews, are eightfold values: so large a factor leaves all digits alone."""
+    X, y = frame(300)
+    base = LogisticRegression().fit(X, y)
+    one, eight = (
+        CostSearch(
+            base,
+            RowCosts(fn=lambda X, unit=unit: unit * X["amount"], fp=5.0 * unit, measure="cost"),
+            cv="prefit",
+            review=Review(cost=0.4 * unit, error=0.02, at_most=0.2),
+        ).fit(X, y)
+        for unit in (1.0, 8.0)
+    )
+    assert one.review_.shares == eight.review_.shares
+    for values in (lambda search: search.review_, lambda search: search.at_capacity(0.1)):
+        (few, some), (many, more) = ((values(search).value, values(search).interval) for search in (one, eight))
+        assert many == pytest.approx(8.0 * few, abs=0.0)
+        assert more == pytest.approx(8.0 * np.array(some), abs=0.0)
+
+
 def test_intervals_hold_the_value_on_all_held_out_rows():
     widths = []
     for seed in range(12):

@@ -11,7 +11,7 @@ from sklearn.linear_model import LogisticRegression
 import csf
 from csf.metrics import Jaccard, MeanCost
 from csf.metrics.profile import ErrorProfile
-from csf.thresholding.band import ConfidenceBand, _local_level, _places
+from csf.thresholding.band import _PARTS, ConfidenceBand, _local_level, _places
 
 RATES = ("recall", "specificity", "precision")
 
@@ -102,6 +102,15 @@ def test_thresholds_between_two_scores_are_as_sure_as_the_larger_one():
             assert band.at(between) == band.at(larger)
     assert band.at(band.thresholds[-1] - 1.0) == band.at(band.thresholds[-1])
     assert band.at(np.inf)["recall"] == 0.0
+
+
+def test_a_precision_is_that_of_the_scores_above_one_of_them():
+    """Of 20 scores those above the last one are 19, and of 19 positives in as many the bound is a binomial tail."""
+    is_pos, score = np.arange(20) < 19, np.arange(20.0)[::-1]
+    band = csf.certify(is_pos, score, 0.9)
+    tested = np.flatnonzero(band.precision > 0.0)
+    assert [(score >= cut).sum() for cut in band.thresholds[tested]] == [13, 19]
+    np.testing.assert_allclose(band.precision[tested], (0.1 * _PARTS["precision"] / 2.0) ** (1.0 / np.array([13, 19])))
 
 
 def test_costs_have_the_largest_value_that_may_be():

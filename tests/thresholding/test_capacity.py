@@ -2,6 +2,7 @@
 
 from functools import partial
 from itertools import combinations, product
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -16,7 +17,15 @@ from csf.metrics.averages import values_of_tables
 from csf.metrics.registry import truth_of
 from csf.metrics.row_costs import CostTable
 from csf.search.threshold import GivenProbabilities, GivenScores
-from csf.thresholding.capacity import LOST, LabelledScores, ReviewBands, ScoreAnswers, bands_of_costs, bands_of_score
+from csf.thresholding.capacity import (
+    LOST,
+    LabelledScores,
+    ReviewBands,
+    Reviewed,
+    ScoreAnswers,
+    bands_of_costs,
+    bands_of_score,
+)
 from csf.thresholding.cost_decisions import CostDecision
 from csf.thresholding.evaluation import TableTerms
 from csf.thresholding.row_costs import RowCostRule
@@ -330,3 +339,13 @@ def test_within_a_limit_answers_of_a_wrong_class_are_the_lost_ones_that_act():
     # Two of five rows: the third one is positive without the limit, and the last two never are.
     final = np.where(given.share > 0.5, given.codes, given.others)
     np.testing.assert_array_equal(final, [LOST, 1, 0, 0, 0])
+
+
+@pytest.mark.parametrize("unit", [1.0, 0.01])
+def test_shares_of_wrong_answers_do_not_depend_on_the_unit_of_weights(unit):
+    bands = SimpleNamespace(review=Review(cost=0.1, error=0.25), extra_cost=0.0, guarantees={})
+    worth = SimpleNamespace(corrected_score=0.5, score_interval=(0.4, 0.6))
+    totals, right = unit * np.array([6.0, 0.0, 2.0]), unit * np.array([3.0, 0.0])
+    reviewed = Reviewed.of(worth, bands, ["no", "yes", "review"], totals, right)
+    assert reviewed.shares == {"no": 0.75, "yes": 0.0, "review": 0.25}
+    assert reviewed.wrong == pytest.approx({"no": 0.5, "yes": np.nan, "review": 0.25}, nan_ok=True)

@@ -1,6 +1,7 @@
 """Constraints that hold on new data with a given confidence."""
 
 from dataclasses import replace
+from functools import partial
 from itertools import combinations_with_replacement
 
 import numpy as np
@@ -17,7 +18,7 @@ from sklearn.svm import LinearSVC
 
 from csf import CostSearch
 from csf.metrics import BalancedAccuracy, Constrained, Constraint, MeanCost, Precision, Rate, get_constraint, get_metric
-from csf.thresholding.certificates import STRICTER, certify
+from csf.thresholding.certificates import STRICTER, Decisions, certify, run_in_order
 from csf.thresholding.exact_tests import ClassWeights, ScoredSamples, demands_of, violation_at
 from csf.thresholding.score_paths import ScorePaths, _where
 
@@ -390,6 +391,26 @@ def test_nothing_after_the_first_failure_is_taken():
     assert (test.holds, test.threshold, test.n_tested, test.error) == (True, 3.5, 2, pytest.approx(p[0]))
     assert (test.rates, test.rows) == ({"precision": 1.0}, "given scores")
     assert not certify(samples, aim, 0.99).holds
+
+
+@pytest.mark.parametrize(
+    ("p_values", "run"),
+    [
+        ([0.01, 0.03, 0.2, 0.01], (1, 0.03, 3, True)),
+        ([0.01, 0.03], (1, 0.03, 2, True)),
+        ([0.3, 0.01], (0, 0.3, 1, False)),
+    ],
+)
+def test_tests_in_order_end_at_the_first_that_fails(p_values, run):
+    assert run_in_order([partial(float, p) for p in p_values], 0.05) == run
+
+
+def test_decisions_about_samples_of_weight_0_do_not_count():
+    weight = np.array([1.0, 0.0, 2.0])
+    samples = ScoredSamples(np.array([True, False, False]), np.zeros(3), weight)
+    counted = Decisions(samples, [np.array([True, True, False]), np.array([False, True, True])]).counted()
+    assert [answers.tolist() for answers in counted.predicted] == [[True, False], [False, True]]
+    assert counted.samples.weight.tolist() == [1.0, 2.0]
 
 
 @pytest.mark.parametrize(("demand", "wrong", "n"), [("recall >= 0.8", "pos", 80), ("fpr <= 0.2", "neg", 120)])

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from csf.evaluate.draws import Units
 from csf.metrics import CostMatrix, get_confusion_metric, get_metric
 from csf.metrics.averages import values_of_tables
-from csf.thresholding.evaluation import GivenAnswers, TableTerms, TunedAnswers
+from csf.thresholding.evaluation import GivenAnswers, TableTerms, TunedAnswers, _near_border, _share_kept
 
 
 class Gains(TunedAnswers):
@@ -106,3 +106,20 @@ def test_equal_entries_share_what_several_limits_leave():
     marked = found.marked(lambda codes: codes + 5)
     np.testing.assert_allclose(marked.share_of(1), 0.4)
     np.testing.assert_allclose(terms.table(found.marked(lambda codes: 2 - codes), np.ones(10))[0, :3], [1.2, 1.6, 1.2])
+
+
+def test_rows_around_a_border_have_a_part_of_the_weight_on_either_side():
+    """The border is at 50 of 100 entries of weight 1, and that part is 15 %; entries of weight 0 are none."""
+    rank, weight = np.arange(100.0)[::-1], np.ones(100)
+    assert np.flatnonzero(_near_border(rank, weight, 50.0)).tolist() == list(range(35, 66))
+    order = np.random.default_rng(0).permutation(200)
+    rank, weight = np.append(rank, rank)[order], np.append(weight, np.zeros(100))[order]
+    near = _near_border(rank, weight, 50.0)
+    assert sorted(order[near].tolist()) == list(range(35, 66))
+
+
+@pytest.mark.parametrize("limit", [0.0, 1.0, 4.0])
+def test_entries_of_weight_0_need_no_room(limit):
+    rank, weight = np.array([9.0, 8.0, 7.0, 6.0]), np.array([0.0, 2.0, 0.0, 2.0])
+    kept = _share_kept(rank, weight, limit)
+    assert kept[[1, 3]].tolist() == [min(limit / 2.0, 1.0), max(limit / 2.0 - 1.0, 0.0)]

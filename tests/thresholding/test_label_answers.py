@@ -37,3 +37,14 @@ def test_tables_hold_what_each_label_gets():
     sums = terms.sums(answers().within({0: 0.5}, WEIGHT), WEIGHT)
     # Rows: the true class; columns: the answer.
     assert sums.reshape(2, 2, 2).tolist() == [[[2.0, 1.0], [0.0, 1.0]], [[1.0, 0.0], [0.0, 3.0]]]
+
+
+def test_values_of_several_sums_are_those_of_each():
+    store = ScoreStore(TRUTH, WEIGHT, samples=np.repeat(np.arange(3), 2))
+    terms = LabelTerms(store, LABELS, lambda tables: tables[..., 1, 1])
+    sums = np.array([terms.sums(answers().within({0: share}, WEIGHT), WEIGHT) for share in (0.25, 0.5, 1.0)])
+    values = [float(terms.value(one)) for one in sums]
+    np.testing.assert_allclose(terms.value(sums), values)
+    np.testing.assert_allclose(terms.value(sums[None]), [values])
+    # What is right of all pairs, whose weight is 8.
+    np.testing.assert_allclose(values, [4.0 / 8.0, 4.0 / 8.0, 4.0 / 8.0])

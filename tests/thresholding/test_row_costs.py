@@ -213,3 +213,19 @@ def test_candidates_that_cannot_keep_the_constraint_are_not_allowed():
     rules = {each.rule for each in RowCostChoice(store).allowed}
     assert rules >= {"plain", "sigmoid", "swept"}
     assert "negative" not in rules
+
+
+@pytest.mark.parametrize("far", [5.0, 40.0])
+def test_scores_that_are_too_far_calibrate_as_the_farthest_one(far):
+    z, y, table = population(2000)
+    z = np.where(np.arange(z.size) % 10 == 0, 100.0 * z, z)
+    tuned, clipped = (tune("sigmoid", one, y, table, np.ones(z.size), far) for one in (z, np.clip(z, -far, far)))
+    assert tuned.slope > 0.0
+    assert (tuned.slope, tuned.intercept) == (clipped.slope, clipped.intercept)
+
+
+def test_rows_without_anything_to_win_are_no_alerts_whatever_a_review_costs():
+    table = table_of([(0, 0, 0, 0), (0, 1, 0, 0), (1, 0, 0, 0), (1, 1, 0, 0)])
+    acts, answered, _ = CostDecision().with_review(np.zeros(4), table, 1.0, 0.0)
+    assert acts.tolist() == [False, False, True, True]
+    assert answered.tolist() == [0.0, 0.0, 0.0, 0.5]

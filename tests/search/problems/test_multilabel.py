@@ -619,6 +619,16 @@ def test_searches_that_make_no_sense(options, message, data):
         search("micro").set_params(**options).fit(*data)
 
 
+@pytest.mark.parametrize("few", ["with it", "without it"])
+def test_as_many_samples_of_a_label_as_folds_are_enough(few, data):
+    X, Y = data
+    rows = np.r_[np.flatnonzero(Y[:, 1])[:4], np.flatnonzero(Y[:, 1] == 0)[:60]]
+    wanted = Y[rows] if few == "with it" else 1 - Y[rows]
+    assert search("micro", cv=4, n_trials=1).fit(X[rows], wanted).n_splits_ == 4
+    with pytest.raises(ValueError, match="cv=5 needs at least 5 samples with and without each label; column 1"):
+        search("micro", cv=5, n_trials=1).fit(X[rows], wanted)
+
+
 def test_each_label_may_have_another_share(data):
     X, Y = data
     fitted = search("macro", n_trials=2).fit(X, Y)

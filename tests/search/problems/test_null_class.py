@@ -110,6 +110,10 @@ def test_limits_on_wrong_answers_are_certified_on_rows_scored_once(monkeypatch):
     assert wrong <= 0.3
     # Of the rows that are acted on some are taken for the other class.
     assert np.mean((TRUTH == "none")[acted]) < wrong
+    held_back, upper = search.result_.calibrated, search.review_bands().upper
+    right = held_back.truth[held_back.rows >= upper]
+    assert (guarantee.n_samples, guarantee.n_positives) == (right.size, right.sum())
+    assert guarantee.rates == {"precision": pytest.approx(right.mean())}
 
 
 def test_a_few_rows_are_acted_on_beside_reviews():

@@ -12,6 +12,7 @@ from scipy.special import expit
 from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import RepeatedStratifiedKFold
 from sklearn.naive_bayes import GaussianNB
 
 import csf
@@ -55,6 +56,12 @@ def recalls(predicted, sex=SEX, y=Y):
 @pytest.fixture(scope="module")
 def search():
     return fitted()
+
+
+@pytest.mark.parametrize("n_repeats", [1, 3])
+def test_rows_of_segments_are_counted_once(n_repeats):
+    table = fitted(cv=RepeatedStratifiedKFold(n_splits=2, n_repeats=n_repeats, random_state=0)).segments_
+    assert {name: row["weight"] for name, row in table.items()} == {name: np.sum(name == SEX) for name in "fm"}
 
 
 @pytest.mark.parametrize("options", [{}, {"threshold": "tune"}, {"metric": "accuracy"}], ids=str)
