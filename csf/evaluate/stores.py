@@ -138,11 +138,6 @@ class HeldOutEntries:
         return self.n_samples == self.samples.size and bool((self.samples[1:] > self.samples[:-1]).all())
 
     @property
-    def first_entries(self) -> IntArray:
-        """Places of one entry of each sample, of which repeated folds have several; members of a group are samples."""
-        return np.arange(self.truth.size) if self.has_groups else np.unique(self.samples, return_index=True)[1]
-
-    @property
     def importance(self) -> Array | None:
         """Weight of one copy of each entry up to a factor; ``None`` where all are equal, or 1 in groups."""
         if self.weight is None:

@@ -24,7 +24,6 @@ from csf.metrics.registry import constraint_of_truth, get_label_metric, metric_o
 from csf.monitoring import Monitor, MonitorGroup
 from csf.search.supports import INCOMPLETE, NULL_CLASS
 from csf.thresholding.exchange import exchange_rate
-from csf.thresholding.linear_rule import Sigmoid
 from csf.thresholding.prevalence import Prevalence, estimate_class_shares, estimate_prevalence
 
 if TYPE_CHECKING:
@@ -341,7 +340,7 @@ class FittedSearch(AssessedMixin, SummaryMixin):
             )
         by_hand = self.best_threshold_ if segment is None else held.threshold
         cut = by_hand if threshold is None else threshold
-        return exchange_rate(held.is_pos, held.score, cut, held.weight)
+        return exchange_rate(held.entries, held.score, cut)
 
     def monitor(
         self,
@@ -517,10 +516,9 @@ class FittedSearch(AssessedMixin, SummaryMixin):
         if hasattr(self, "searches_"):
             names = self.label_names_.tolist()
             return {name: search.prevalence(X, confidence=confidence) for name, search in zip(names, self.searches_)}  # pyright: ignore[reportReturnType] (each has two classes)
-        if self.result_.probable is not None:
-            shares, *held_out = self.result_.probable
-            parts = estimate_class_shares(self.decision_rule_.predict_proba(X), shares, held_out, confidence)
-            by_class = dict(zip(self.classes_.tolist(), parts))
+        if (held_out := self.result_.probable) is not None:
+            parts = estimate_class_shares(self.decision_rule_.predict_proba(X), held_out, confidence)
+            by_class, shares = dict(zip(self.classes_.tolist(), parts)), held_out.shares(len(parts))
             if any(not part.interval[0] <= share <= part.interval[1] for part, share in zip(parts, shares)):
                 shown = ", ".join(
                     f"{name}: {share:.3g} -> {part:.3g}" for (name, part), share in zip(by_class.items(), shares)
@@ -535,15 +533,15 @@ class FittedSearch(AssessedMixin, SummaryMixin):
                 "predict_proba, such as LogisticRegression, or calibrate it (CalibratedClassifierCV)"
             )
         column = self.classes_.tolist().index(self.pos_label_)
-        learnt = pos = float(self.class_count_[column] / self.class_count_.sum())
-        if known is None and (calibrated := self._calibrated()) is not None:
+        pos = self.result_.learnt_share
+        if known is None and (held_out := self.result_.scored) is not None:
             # Which map makes probabilities of scores decides how close the estimate is, and not whether it is right.
-            (truth, score), sigmoid = self.result_.scored, calibrated
-            learnt = float(truth.mean())
-            known, proba = (truth, sigmoid.predict(score)), sigmoid.predict(self.score_samples(X))  # pyright: ignore[reportAttributeAccessIssue]
+            sigmoid = held_out.sigmoid()
+            known = held_out.scored_by(sigmoid.predict(held_out.scores))
+            proba = sigmoid.predict(self.score_samples(X))  # pyright: ignore[reportAttributeAccessIssue]
         else:
             proba = self.predict_proba(X)[:, column]  # pyright: ignore[reportAttributeAccessIssue]
-        share = estimate_prevalence(proba, learnt, known=known, confidence=confidence)
+        share = estimate_prevalence(proba, pos, known=known, confidence=confidence)
         low, high = share.interval
         if not low <= pos <= high:
             way = f"at_prevalence({share:.3g}) moves the threshold to it (csf predict --prevalence {share:.3g})"
@@ -559,11 +557,6 @@ class FittedSearch(AssessedMixin, SummaryMixin):
                 )
             )
         return share
-
-    def _calibrated(self) -> Sigmoid | None:
-        """Fit the map from scores to probabilities of the positive class to the held-out scores, if there are some."""
-        scored = self.result_.scored
-        return None if scored is None else Sigmoid().fit(scored[1], scored[0], None)
 
     def audit(
         self,
@@ -624,10 +617,10 @@ class FittedSearch(AssessedMixin, SummaryMixin):
         predicted, options = fitted.predict(X, **costs), {"labels": labels, "random_state": random_state}
         if self.pos_label_ is None:
             return audit(fitted.predict_proba(X), predicted, metric=metric, classes=self.classes_, **options)
-        sigmoid = self._calibrated()
-        if sigmoid is not None or not hasattr(self, "predict_proba"):
+        held_out = self.result_.scored
+        if held_out is not None or not hasattr(self, "predict_proba"):
             score = fitted.score_samples(X, **costs)
-            score = score if sigmoid is None else sigmoid.predict(score)
+            score = score if held_out is None else held_out.sigmoid().predict(score)
         else:
             score = fitted.predict_proba(X)[:, self.classes_.tolist().index(self.pos_label_)]
         return audit(score, predicted, metric=metric, pos_label=self.pos_label_, **options)

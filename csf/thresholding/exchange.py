@@ -7,19 +7,21 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from scipy.special import expit, ndtri
 
+from csf.evaluate.entry_means import mean_of_entries
+
 if TYPE_CHECKING:
     from csf._common.typing import Array, BoolArray
+    from csf.evaluate.draws import Units
 
 # Level of the interval, a prior that keeps odds finite where scores separate the classes, and the steps of the fit.
 _LEVEL, _RIDGE, _STEPS = 0.9, 0.1, 50
 
 
 class ScoredEntries(NamedTuple):
-    """Truth, scores and weights of held-out entries, and the threshold that decides them."""
+    """Held-out entries with their scores, and the threshold that decides them."""
 
-    is_pos: BoolArray
+    entries: Units
     score: Array
-    weight: Array | None
     threshold: float
 
 
@@ -63,7 +65,7 @@ class ExchangeRate(NamedTuple):
         return ExchangeRate(1.0 / self.value, 1.0 / self.high, 1.0 / self.low)
 
 
-def exchange_rate(is_pos: BoolArray, score: Array, threshold: float, weight: Array | None = None) -> ExchangeRate:
+def exchange_rate(entries: Units, score: Array, threshold: float) -> ExchangeRate:
     """Estimate the odds against a positive at a threshold, from held-out scores.
 
     Who predicts positive from there on acts as if one miss was worth so many false alarms: with these costs both
@@ -71,14 +73,12 @@ def exchange_rate(is_pos: BoolArray, score: Array, threshold: float, weight: Arr
 
     Parameters
     ----------
-    is_pos : ndarray of bool, shape (n_samples,)
-        Truth of both classes.
-    score : ndarray of shape (n_samples,)
+    entries : Units
+        Truth of both classes, weights, and which entries go together.
+    score : ndarray of shape (n_entries,)
         Finite scores, of which the order alone counts.
     threshold : float
         The threshold.
-    weight : ndarray of shape (n_samples,), default=None
-        Weights >= 0.
 
     Returns
     -------
@@ -93,17 +93,22 @@ def exchange_rate(is_pos: BoolArray, score: Array, threshold: float, weight: Arr
 
     Examples
     --------
+    >>> from csf.evaluate.draws import Units
     >>> rng = np.random.default_rng(0)
     >>> score = rng.normal(size=5000)
-    >>> print(exchange_rate(rng.random(5000) < 1.0 / (1.0 + np.exp(2.0 - score)), score, 0.5))
+    >>> is_pos = rng.random(5000) < 1.0 / (1.0 + np.exp(2.0 - score))
+    >>> print(exchange_rate(Units(is_pos, None, np.arange(5000), np.ones(5000, dtype=int)), score, 0.5))
     4.3 (4 to 4.7)
     """
+    is_pos = entries.is_pos
     if not np.isfinite(threshold) or is_pos.all() or not is_pos.any():
         raise ValueError(
             f"threshold {threshold:g} of {score.size} scores, {int(is_pos.sum())} of them of positives, stands for no "
             "exchange rate: it takes scores of both classes, and a threshold between them"
         )
-    weights: Array = np.ones(score.size) if weight is None else weight / weight.mean()
+    weights: Array = entries.weights_in(entries.copies)
+    # They sum to the number of units: so much is known.
+    weights = weights * (entries.copies.sum() / weights.sum())
     u = _quantiles(is_pos, score, weights, score)
     point, columns = (
         _quantiles(is_pos, score, weights, np.array([threshold])),
@@ -118,9 +123,11 @@ def exchange_rate(is_pos: BoolArray, score: Array, threshold: float, weight: Arr
         coef = coef + step / max(1.0, np.abs(step).max())
         if np.abs(step).max() < 1e-9:
             break
-    moves = np.linalg.solve(hessian, (columns * (weights * (is_pos - proba))[:, None]).T)
     place = np.array([1.0, point[0], point[0] ** 2])
-    middle, half = -place @ coef, ndtri(0.5 + _LEVEL / 2.0) * np.sqrt(((place @ moves) ** 2).sum())
+    # How far each entry moves the logit there.
+    moves = columns @ np.linalg.solve(hessian, place) * (is_pos - proba)
+    variance = mean_of_entries(entries, moves[:, None])[1].item() * weights.sum() ** 2
+    middle, half = -place @ coef, ndtri(0.5 + _LEVEL / 2.0) * np.sqrt(variance)
     value, low, high = np.exp(np.clip([middle, middle - half, middle + half], -700.0, 700.0)).tolist()
     return ExchangeRate(value, low, high)
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,7 +17,13 @@ from csf._common.sklearn import clone, num_samples, safe_indexing, trained
 from csf._common.typing import Array, BoolArray, Estimator, RandomState_, Samples
 from csf._common.validation import check_class_totals, check_count, check_fraction, check_number, check_weights, floats
 from csf.data.responses import class_scores
+from csf.evaluate.draws import Units
+from csf.evaluate.entry_means import mean_of_entries, select
 from csf.thresholding.curve import ThresholdCurve, check_probabilities
+from csf.thresholding.linear_rule import Sigmoid
+
+if TYPE_CHECKING:
+    from csf.evaluate.stores import HeldOutEntries
 
 # Closest distance of an estimate to 0 and 1.
 _EDGE = 1e-12
@@ -28,6 +34,54 @@ _LEAST_SHARE = 0.01
 _MOST_STEPS, _STEP, _INSEPARABLE = 10_000, 1e-8, 1e4
 # Probabilities that calibrated ones would be this rarely are not calibrated.
 _ODD = 0.01
+
+
+@dataclass(frozen=True, eq=False)
+class KnownSamples:
+    """Samples with labels, which entries of them go together, and their scores or probabilities.
+
+    Samples without weight are left out.
+    """
+
+    entries: Units
+    scores: Array
+
+    @classmethod
+    def of(cls, entries: HeldOutEntries | Units, scores: Array) -> Self:
+        """Collect the entries that have weight, with their scores."""
+        counted = entries.weights_in(entries.copies) > 0.0
+        return cls(select(entries, counted), scores[counted])
+
+    @property
+    def weight(self) -> Array:
+        """Weight of each entry."""
+        return self.entries.weights_in(self.entries.copies)
+
+    def shares(self, n_classes: int) -> Array:
+        """Compute the share of each class, by weight."""
+        return np.bincount(self.entries.truth.astype(np.int64), self.weight, n_classes) / self.weight.sum()
+
+    def scored_by(self, scores: Array) -> KnownSamples:
+        """Return the samples with other scores."""
+        return replace(self, scores=scores)
+
+    def sigmoid(self) -> Sigmoid:
+        """Fit the map from scores to probabilities of the positive class."""
+        return Sigmoid().fit(self.scores, self.entries.is_pos, self.weight)
+
+    def of_class(self, code: int) -> KnownSamples:
+        """Select the samples of a class."""
+        rows = self.entries.truth == code
+        return KnownSamples(select(self.entries, rows), self.scores[rows])
+
+    def mean(self) -> tuple[Array, Array]:
+        """Compute the mean of the scores, and the covariance of its error."""
+        return mean_of_entries(self.entries, self.scores.reshape(len(self.scores), -1))
+
+    def mean_product(self) -> Array:
+        """Compute the mean products of scores."""
+        scores = self.scores.reshape(len(self.scores), -1)
+        return scores.T @ (self.weight[:, None] * scores) / self.weight.sum()
 
 
 class Prevalence(float):
@@ -91,7 +145,7 @@ def estimate_prevalence(
     y_score: ArrayLike,
     pos: float,
     *,
-    known: tuple[ArrayLike, ArrayLike] | None = None,
+    known: tuple[ArrayLike, ArrayLike] | KnownSamples | None = None,
     confidence: float = 0.9,
     sample_weight: ArrayLike | None = None,
     tol: float = 1e-8,
@@ -175,26 +229,23 @@ def estimate_prevalence(
     weight = np.full(proba.size, 1.0 / proba.size) if weight is None else weight / weight.sum()
     if known is None:
         return Prevalence(share, _interval_of_new(proba, pos, share, weight, z), confidence)
-    is_pos, known_proba = _known(known)
-    _warn_of_calibration(is_pos, known_proba)
-    new, ones, zeros = (_posterior(values, pos, share) for values in (proba, known_proba[is_pos], known_proba[~is_pos]))
-    value, interval = _between(new, ones, zeros, weight, z)
+    samples = known if isinstance(known, KnownSamples) else _known(known)
+    new, old = (_posterior(values, pos, share) for values in (proba, samples.scores))
+    moved = samples.scored_by(old)
+    value, interval = _between(new, moved.of_class(1), moved.of_class(0), weight, z)
     return Prevalence(value, interval, confidence)
 
 
-def estimate_class_shares(
-    y_proba: Array, shares: Array, known: Sequence[Array], confidence: float = 0.9
-) -> list[Prevalence]:
+def estimate_class_shares(y_proba: Array, known: KnownSamples, confidence: float = 0.9) -> list[Prevalence]:
     """Estimate the shares of several classes in samples without labels, with an interval for each.
 
     Parameters
     ----------
     y_proba : ndarray of shape (n_samples, n_classes)
         Probabilities of the new samples.
-    shares : ndarray of shape (n_classes,)
-        Shares of the classes in the data that the probabilities are for.
-    known : pair of ndarray
-        Codes and out-of-fold probabilities of samples that have labels.
+    known : KnownSamples
+        Samples with codes of classes and out-of-fold probabilities, (n_entries, n_classes); their shares of the
+        classes are those that the probabilities are for.
     confidence : float, default=0.9
         How often each interval shall hold its share.
 
@@ -216,30 +267,33 @@ def estimate_class_shares(
     ...     codes = rng.choice(3, n, p=shares)
     ...     odds = np.exp(2.0 * rng.normal(size=(n, 3)) + 4.0 * np.eye(3)[codes]) * [0.6, 0.3, 0.1]
     ...     return codes, odds / odds.sum(axis=1, keepdims=True)
-    >>> known, (_, new) = draw(3000, [0.6, 0.3, 0.1]), draw(3000, [0.3, 0.3, 0.4])
-    >>> estimate_class_shares(new, np.array([0.6, 0.3, 0.1]), known)[2].interval
+    >>> (codes, proba), (_, new) = draw(3000, [0.6, 0.3, 0.1]), draw(3000, [0.3, 0.3, 0.4])
+    >>> known = KnownSamples(Units(codes, None, np.arange(3000), np.ones(3000, dtype=int)), proba)
+    >>> estimate_class_shares(new, known)[2].interval
     (0.396, 0.441)
     """
     z = float(norm.ppf(0.5 + 0.5 * check_fraction(confidence, "confidence")))
-    codes, proba_known = known
-    n_classes, likely = shares.size, shares.copy()
+    n_classes = y_proba.shape[1]
+    shares = known.shares(n_classes)
+    likely = shares.copy()
     for _ in range(_MOST_STEPS):
         # Whatever they are moved to, means of the known samples say how much; nothing is told of a class without any.
         last, likely = likely, np.maximum(_at_shares(y_proba, likely / shares).mean(axis=0), _LEAST_SHARE * shares)
         if np.abs(likely - last).max() < _STEP:
             break
-    posterior = _at_shares(proba_known, likely / shares)
-    by_class = [posterior[codes == code] for code in range(n_classes)]
-    means = np.stack([of_class.mean(axis=0) for of_class in by_class], axis=1)
+    moved = known.scored_by(_at_shares(known.scores, likely / shares))
+    by_class = [moved.of_class(code) for code in range(n_classes)]
+    known_means, errors = zip(*(of_class.mean() for of_class in by_class))
+    means = np.stack(known_means, axis=1)
     new = _at_shares(y_proba, likely / shares).mean(axis=0)
     if np.linalg.cond(means) > _INSEPARABLE:  # the classifier does not tell the classes apart for sure
         return [Prevalence(float(share), (0.0, 1.0), confidence) for share in likely]
     value = np.linalg.solve(means, new)
     weights = np.clip(value, 0.0, 1.0)
     # The variance of new samples is that of the mixture of the known ones.
-    squares = sum(weight * of_class.T @ of_class / len(of_class) for weight, of_class in zip(weights, by_class))
+    squares = sum(weight * of_class.mean_product() for weight, of_class in zip(weights, by_class))
     spread = (squares - np.outer(new, new)) / len(y_proba)
-    spread += sum(weight**2 * np.cov(of_class.T) / len(of_class) for weight, of_class in zip(weights, by_class))
+    spread += sum(weight**2 * of_mean for weight, of_mean in zip(weights, errors))
     inverse = np.linalg.inv(means)
     error = z * np.sqrt(np.maximum(np.diagonal(inverse @ spread @ inverse.T), 0.0))
     ends = np.clip(np.stack([value - error, value + error], axis=1), 0.0, 1.0)
@@ -303,8 +357,8 @@ def fold_probabilities(
     return (is_pos, out_of_fold), new
 
 
-def _known(known: tuple[ArrayLike, ArrayLike]) -> tuple[BoolArray, Array]:
-    """Return which of the known samples are positive, and their probabilities."""
+def _known(known: tuple[ArrayLike, ArrayLike]) -> KnownSamples:
+    """Return the known samples with their probabilities; warn where these are not calibrated."""
     if not isinstance(known, (tuple, list)) or len(known) != 2:
         raise ValueError(f"known must be a pair of labels and probabilities, got {type(known).__name__}")
     y = floats(known[0], "labels of known", **{"probabilities of known": known[1]})
@@ -318,7 +372,9 @@ def _known(known: tuple[ArrayLike, ArrayLike]) -> tuple[BoolArray, Array]:
         raise ValueError(
             f"known must hold two samples of each class at least, got {is_pos.sum()} positives of {y.size}"
         )
-    return is_pos, known_proba
+    _warn_of_calibration(is_pos, known_proba)
+    units = Units(is_pos, None, np.arange(is_pos.size), np.ones(is_pos.size, dtype=np.int64))
+    return KnownSamples(units, known_proba)
 
 
 def _posterior(proba: Array, pos: float, share: float) -> Array:
@@ -357,14 +413,15 @@ def _interval_of_new(proba: Array, pos: float, share: float, weight: Array, z: f
     return end(_EDGE, 1.0), end(1.0 - _EDGE, -1.0)
 
 
-def _between(new: Array, ones: Array, zeros: Array, weight: Array, z: float) -> tuple[float, tuple[float, float]]:
+def _between(
+    new: Array, ones: KnownSamples, zeros: KnownSamples, weight: Array, z: float
+) -> tuple[float, tuple[float, float]]:
     """Locate the mean of new samples between those of two classes. Return the share and its interval."""
-    (m_one, m_zero), mean = (float(values.mean()) for values in (ones, zeros)), float(weight @ new)
-    distance, off = m_one - m_zero, mean - m_zero
-    by_one, by_zero = (z**2 * float(values.var(ddof=1)) / values.size for values in (ones, zeros))
+    ((m_one, by_one), (m_zero, by_zero)) = ((m.item(), z**2 * error.item()) for m, error in (ones.mean(), zeros.mean()))
+    distance, off = m_one - m_zero, float(weight @ new) - m_zero
     # The variance of new samples is that of the mixture of the known ones: few positives may be missing among the new.
     by_new = z**2 * float(weight @ weight)
-    squares = [float(np.mean(values**2)) for values in (ones, zeros)]
+    squares = [samples.mean_product().item() for samples in (ones, zeros)]
     # (off - q apart)^2 <= z^2 variance(q), a quadratic in the share q.
     a = distance**2 * (1.0 + by_new) - by_one - by_zero
     b = -2.0 * off * distance + 2.0 * by_zero - by_new * (squares[0] - squares[1] - 2.0 * m_zero * distance)

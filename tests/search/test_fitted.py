@@ -17,7 +17,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassif
 from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import Lasso, LogisticRegression
-from sklearn.model_selection import GroupKFold
+from sklearn.model_selection import GroupKFold, StratifiedGroupKFold
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -26,6 +26,7 @@ from sklearn.svm import LinearSVC
 from csf import CostSearch
 from csf.data.folds import group_folds, read_groups
 from csf.export import decision_rule
+from csf.metrics import RowCosts
 from csf.strategies import Ladder
 
 QUICK = {"cv": 3, "random_state": 0}
@@ -406,3 +407,68 @@ def test_a_class_in_one_group_is_named_as_the_cause(cv):
     groups = np.where(Y == 1, 100, np.arange(300) // 10)
     with pytest.raises(ValueError, match=r"all samples of class 1 are in one of the groups.*Give smaller groups"):
         CostSearch(LogisticRegression(), param_grid=None, cv=cv).fit(X, Y, groups=groups)
+
+
+# ---------------------------------------------------------------- what is estimated from held-out rows
+
+PROBABLE, PROBABLE3 = LogisticRegression().fit(X, Y), LogisticRegression().fit(X3, Y3)
+AMOUNT, PART = np.exp(X[:, 0]) + 1.0, np.where(X[:, 1] > 0.0, "A", "B")
+NEW = np.random.default_rng(0).normal(size=(200, 6)) + 0.3
+# Base and options of a search, what it is fitted to, and what its fit is given beside that.
+ESTIMATING = {
+    "two classes": (PROBABLE, {}, Y, {}),
+    "margins": (LinearSVC().fit(X, Y), {}, Y, {}),
+    "constraint": (PROBABLE, {"metric": "recall", "constraint": "precision >= 0.5"}, Y, {}),
+    "segments": (PROBABLE, {"constraint": "recall gap <= 0.1 by part"}, Y, {"by": PART}),
+    "costs of rows": (PROBABLE, {"metric": RowCosts(fp=5.0)}, Y, {"fn_cost": AMOUNT}),
+    "null class": (PROBABLE3, {"null_class": 0}, Y3, {}),
+    "classes": (PROBABLE3, {"metric": "f1_macro"}, Y3, {}),
+}
+
+
+def estimates(search, name):
+    """All that a search says of rows without labels, and of what its threshold stands for."""
+    known = []
+    if name != "null class":
+        shares = search.prevalence(NEW)
+        known += [(share, *share.interval) for share in (shares.values() if isinstance(shares, dict) else [shares])]
+    if name in ("segments", "two classes", "margins", "constraint", "null class"):
+        segments = ("A", "B") if name == "segments" else (None,)
+        known += [tuple(search.exchange_rate(segment=segment)) for segment in segments]
+    if name in ("two classes", "margins", "constraint", "classes"):
+        plan = search.audit(NEW, labels=40)
+        known += [(plan.expected_width, *plan.rows[:2])]
+    return known
+
+
+@pytest.mark.parametrize("name", ESTIMATING)
+@pytest.mark.filterwarnings("ignore:the share")
+def test_whole_weights_are_repeated_rows_in_estimates(name):
+    base, options, y, given = ESTIMATING[name]
+    features = X3 if y is Y3 else X
+    weight = np.random.default_rng(1).integers(0, 4, y.size)
+    rows = np.repeat(np.arange(y.size), weight)
+    weighted, repeated = (CostSearch(base, cv="prefit", **options) for _ in range(2))
+    weighted.fit(features, y, sample_weight=weight.astype(float), **given)
+    repeated.fit(features[rows], y[rows], **{key: values[rows] for key, values in given.items()})
+    for one, other in zip(estimates(weighted, name), estimates(repeated, name), strict=True):
+        assert one == pytest.approx(other, rel=1e-6)
+
+
+@pytest.mark.parametrize("name", ["two classes", "classes"])
+@pytest.mark.filterwarnings("ignore:the share")
+def test_folds_of_groups_that_are_repeated_tell_nothing_new(name):
+    """Intervals of one split and of five are about as wide, but for the chance of a split."""
+    _, options, y, _ = ESTIMATING[name]
+    features, groups = (X3 if y is Y3 else X), np.arange(y.size) // 2
+    widths = []
+    for n_repeats in (1, 5):
+        cuts = [StratifiedGroupKFold(3, shuffle=True, random_state=seed) for seed in range(n_repeats)]
+        splits = [split for cut in cuts for split in cut.split(features, y, groups)]
+        search = CostSearch(LogisticRegression(), cv=splits, param_grid=None, n_trials=1, **options)
+        search.fit(features, y, groups=groups)
+        known = [tuple(search.exchange_rate())[1:]] if name == "two classes" else []
+        shares = search.prevalence(NEW)
+        known += [share.interval for share in (shares.values() if isinstance(shares, dict) else [shares])]
+        widths.append([high - low for low, high in known])
+    assert np.divide(*widths[::-1]).mean() > 0.7

@@ -9,6 +9,8 @@ from sklearn.datasets import make_classification
 from sklearn.linear_model import LogisticRegression
 
 from csf import CostSearch
+from csf.evaluate import ScoreStore
+from csf.evaluate.draws import Units
 from csf.metrics import MeanCost, RowCosts
 from csf.report.kinds import facts_of
 from csf.thresholding.capacity import Review
@@ -28,11 +30,17 @@ def drawn(seed, n=2000):
     return rng.random(n) < expit(1.5 * score - 2.0), score
 
 
+def units(is_pos, copies=None):
+    n = is_pos.size
+    return Units(is_pos, None, np.arange(n), np.ones(n, dtype=int) if copies is None else copies)
+
+
 @pytest.mark.parametrize("threshold", [-0.5, 0.5, 1.5])
 def test_rates_are_the_odds_against_a_positive_at_the_threshold(threshold):
     truth, held = np.exp(2.0 - 1.5 * threshold), []
     for seed in range(40):
-        rate = exchange_rate(*drawn(seed), threshold)
+        is_pos, score = drawn(seed)
+        rate = exchange_rate(units(is_pos), score, threshold)
         held.append(rate.low <= truth <= rate.high)
         assert 0.5 < rate.value / truth < 2.0
     assert np.mean(held) >= 0.75
@@ -44,18 +52,31 @@ def test_the_order_of_scores_alone_counts_and_weights_are_copies_and_turned_clas
     is_pos, score = drawn(seed, 300)
     if is_pos.sum() < 5:
         return
-    rate = exchange_rate(is_pos, score, threshold)
-    np.testing.assert_allclose(exchange_rate(is_pos, np.exp(score), np.exp(threshold)), rate, rtol=1e-6)
-    weight = np.random.default_rng(seed).integers(1, 4, 300)
-    copied = exchange_rate(np.repeat(is_pos, weight), np.repeat(score, weight), threshold)
-    assert copied.value == pytest.approx(exchange_rate(is_pos, score, threshold, weight).value, rel=0.05)
-    np.testing.assert_allclose(exchange_rate(~is_pos, -score, -threshold), rate.inverse, rtol=1e-5)
+    rate = exchange_rate(units(is_pos), score, threshold)
+    np.testing.assert_allclose(exchange_rate(units(is_pos), np.exp(score), np.exp(threshold)), rate, rtol=1e-6)
+    copies = np.random.default_rng(seed).integers(1, 4, 300)
+    copied = exchange_rate(units(np.repeat(is_pos, copies)), np.repeat(score, copies), threshold)
+    np.testing.assert_allclose(exchange_rate(units(is_pos, copies), score, threshold), copied, rtol=1e-6)
+    np.testing.assert_allclose(exchange_rate(units(~is_pos), -score, -threshold), rate.inverse, rtol=1e-5)
+
+
+def test_what_is_held_out_again_says_nothing_new_and_groups_say_less_than_their_rows():
+    is_pos, score = drawn(0, 400)
+    rate = exchange_rate(units(is_pos), score, 0.5)
+    again = Units(np.tile(is_pos, 5), None, np.tile(np.arange(400), 5), np.ones(400, dtype=int))
+    np.testing.assert_allclose(exchange_rate(again, np.tile(score, 5), 0.5), rate, rtol=1e-6)
+    # Five equal rows in each group are one.
+    store = ScoreStore(np.repeat(is_pos, 5), None)
+    store.draw_together(np.repeat(np.arange(400), 5))
+    np.testing.assert_allclose(exchange_rate(store, np.repeat(score, 5), 0.5), rate, rtol=1e-6)
+    alone = exchange_rate(units(np.repeat(is_pos, 5)), np.repeat(score, 5), 0.5)
+    assert np.log(alone.high / alone.low) < 0.6 * np.log(rate.high / rate.low)
 
 
 @pytest.mark.parametrize(("is_pos", "threshold"), [([True, True], 0.5), ([True, False], np.inf)])
 def test_one_class_or_one_answer_has_no_rate(is_pos, threshold):
     with pytest.raises(ValueError, match="takes scores of both classes, and a threshold between them"):
-        exchange_rate(np.array(is_pos), np.array([0.0, 1.0]), threshold)
+        exchange_rate(units(np.array(is_pos)), np.array([0.0, 1.0]), threshold)
 
 
 def test_rates_are_shown_with_two_digits():
@@ -117,3 +138,14 @@ def test_without_a_threshold_on_held_out_scores_there_is_none(data):
     assert text == ""
     with pytest.raises(ValueError, match="searches of two classes that tune a threshold"):
         search.exchange_rate()
+
+
+def test_all_labels_that_share_a_threshold_have_a_say():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 3))
+    Y = (rng.random((300, 3)) < expit(1.5 * X - [0.0, 1.0, 2.5])).astype(int)
+    search = CostSearch(LogisticRegression(), "f1_micro", **QUICK).fit(X, Y)
+    store, rows = search.held_out_, np.repeat(np.arange(300), 3)
+    (row,) = store
+    pairs = Units(store.is_pos, None, rows, np.ones(300, dtype=int))
+    assert tuple(search.exchange_rate()) == pytest.approx(exchange_rate(pairs, row.score, search.best_threshold_))

@@ -17,9 +17,11 @@ from sklearn.model_selection import KFold, cross_val_predict
 from sklearn.svm import LinearSVC
 
 from csf import CostSearch
+from csf.evaluate.draws import Units
+from csf.evaluate.entry_means import mean_of_entries
 from csf.metrics import METRICS
 from csf.thresholding import curve_at_prevalence, estimate_prevalence, fold_probabilities, sweep
-from csf.thresholding.prevalence import estimate_class_shares
+from csf.thresholding.prevalence import KnownSamples, estimate_class_shares
 from tests.benchmarks import prevalence as benchmark
 
 
@@ -208,10 +210,15 @@ def test_models_of_folds_hold_the_share_in_many_dimensions():
 
 
 def three_classes(n, shares, rng):
-    """Codes, and probabilities for shares of 60, 30 and 10 %."""
+    """Samples of three classes, with probabilities for shares of 60, 30 and 10 %."""
     codes = rng.choice(3, n, p=shares)
     odds = np.exp(1.5 * (rng.normal(size=(n, 3)) + 1.5 * np.eye(3)[codes])) * [0.6, 0.3, 0.1]
-    return codes, odds / odds.sum(axis=1, keepdims=True)
+    return known(codes, odds / odds.sum(axis=1, keepdims=True))
+
+
+def known(codes, proba, copies=None):
+    n = codes.size
+    return KnownSamples(Units(codes, None, np.arange(n), np.ones(n, dtype=int) if copies is None else copies), proba)
 
 
 def test_shares_of_three_classes_are_covered():
@@ -220,8 +227,8 @@ def test_shares_of_three_classes_are_covered():
     for shares in ([0.3, 0.3, 0.4], [0.7, 0.28, 0.02]):
         held = np.zeros(3)
         for _ in range(150):
-            known, (_, new) = three_classes(300, learnt, rng), three_classes(3000, shares, rng)
-            parts = estimate_class_shares(new, learnt, known)
+            samples, new = three_classes(300, learnt, rng), three_classes(3000, shares, rng)
+            parts = estimate_class_shares(new.scores, samples)
             assert sum(parts) == pytest.approx(1.0)
             held += [each.interval[0] <= share <= each.interval[1] for each, share in zip(parts, shares)]
         assert (held / 150 >= 0.82).all()
@@ -231,5 +238,28 @@ def test_shares_of_three_classes_are_covered():
 def test_classes_that_are_not_told_apart_have_any_share():
     rng, learnt = np.random.default_rng(0), np.array([0.6, 0.3, 0.1])
     alike = np.tile(learnt, (500, 1))
-    parts = estimate_class_shares(alike, learnt, (rng.choice(3, 500, p=learnt), alike))
+    parts = estimate_class_shares(alike, known(rng.choice(3, 500, p=learnt), alike))
     assert all(each.interval == (0.0, 1.0) for each in parts)
+
+
+def test_a_sample_of_several_copies_is_as_many_and_one_of_several_folds_is_one():
+    rng = np.random.default_rng(0)
+    samples, new = three_classes(200, [0.5, 0.3, 0.2], rng), three_classes(500, [0.3, 0.3, 0.4], rng).scores
+    codes, proba, copies = samples.entries.truth, samples.scores, rng.integers(1, 4, 200)
+    again = Units(np.tile(codes, 2), None, np.tile(np.arange(200), 2), np.ones(200, dtype=int))
+    for one, other in (
+        (known(codes, proba, copies), known(np.repeat(codes, copies), np.repeat(proba, copies, axis=0))),
+        (KnownSamples(again, np.tile(proba, (2, 1))), samples),
+    ):
+        for part, expected in zip(estimate_class_shares(new, one), estimate_class_shares(new, other)):
+            assert part == pytest.approx(expected)
+            assert part.interval == pytest.approx(expected.interval)
+
+
+def test_a_mean_and_its_error_by_hand():
+    """Units 0 (two entries that go together) and 1 (two copies), of weights 1 and 2."""
+    entries = Units(np.ones(3, dtype=bool), np.array([1.0, 1.0, 2.0]), np.array([0, 0, 1]), np.array([1, 2]))
+    mean, variance = mean_of_entries(entries, np.array([[1.0], [3.0], [4.0]]))
+    assert mean.item() == pytest.approx((1.0 + 3.0 + 4.0 * 4.0) / 6.0)
+    off = 4.0 - 2.0 * mean.item(), 2.0 * (4.0 - mean.item())
+    assert variance.item() == pytest.approx((off[0] ** 2 + 2.0 * off[1] ** 2) / 6.0**2 * 3.0 / 2.0)

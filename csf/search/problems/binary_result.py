@@ -16,6 +16,7 @@ from csf.data.responses import lost_samples
 from csf.evaluate import Candidate, Chooser, Resampling, ScoreStore, kept
 from csf.evaluate.assessment import n_draws_of
 from csf.evaluate.choices import BEST, decisions
+from csf.evaluate.entry_means import select
 from csf.evaluate.resampling import EntryResampling, FixedEntries
 from csf.metrics.averages import values_of_tables
 from csf.metrics.binary import Recall
@@ -55,6 +56,7 @@ from csf.thresholding.exact_tests import ScoredSamples
 from csf.thresholding.exchange import ScoredEntries
 from csf.thresholding.linear_rule import fit_calibrator
 from csf.thresholding.null_class import ClassGapAnswers, LimitedClasses, LimitedClassTerms, class_limits
+from csf.thresholding.prevalence import KnownSamples
 from csf.thresholding.row_thresholds import BY
 from csf.thresholding.rule import AllowedAnswers, ThresholdRule
 
@@ -127,18 +129,15 @@ class BinaryResult(TwoClassResult):
         return self.decision.beyond(self.store[self.key], self.store)
 
     def scores_beside(self, segment: Label) -> ScoredEntries | None:
-        """Return the held-out entries that a threshold decides, each sample once; ``None`` where none does."""
+        """Return the held-out entries that a threshold decides; ``None`` where none does."""
         row, store = self.row, self.store
         if store is None or row.score is None or self.threshold is None:
             return None
         counts = self.decision.places(store, segment)
         if counts is None:
             return None
-        counts &= np.isfinite(row.score)
-        if not store.has_groups:  # repeated folds hold the same entry out again
-            counts &= np.isin(np.arange(counts.size), np.unique(store.samples, return_index=True)[1])
-        weight = None if store.weight is None else store.weight[counts]
-        return ScoredEntries(store.is_pos[counts], row.score[counts].astype(np.float64), weight, self.threshold)
+        counts &= np.isfinite(row.score) & (store.weights_in(store.copies) > 0.0)
+        return ScoredEntries(select(store, counts), row.score[counts].astype(np.float64), self.threshold)
 
     # ------------------------------------------------------------ steps of a test, see `with_tested_steps`
 
@@ -204,13 +203,24 @@ class BinaryResult(TwoClassResult):
         return self.winner.chosen
 
     @property
-    def scored(self) -> tuple[BoolArray, Array] | None:
-        """True class and score of held-out samples of two classes, each once; ``None`` where there are none."""
-        store, score = self.store, self.row.score if self.follows_shares else None
+    def scored(self) -> KnownSamples | None:
+        """Held-out entries of two classes with their scores; ``None`` where there are none."""
+        store, score = self._learnt_store, self.row.score if self.follows_shares else None
         if store is None or score is None or not np.isfinite(score).all():
             return None
-        entries = store.first_entries
-        return store.is_pos[entries], score[entries].astype(np.float64)
+        return KnownSamples.of(store, score.astype(np.float64))
+
+    @property
+    def learnt_share(self) -> float:
+        """Share of positives, by weight, that the winner was trained with."""
+        store = self._learnt_store
+        assert store is not None, "asked for with held-out scores"
+        return float(np.average(store.is_pos, weights=store.weights_in(store.copies)))
+
+    @property
+    def _learnt_store(self) -> ScoreStore | None:
+        """Held-out scores with the share of positives of before, where it was moved."""
+        return self.store if self.store is None or self.store.unmoved is None else self.store.unmoved
 
     def at_shares(self, pos: float, rule: ThresholdRule | None) -> tuple[BinaryResult, ThresholdRule | None]:
         """Adapt the result and the rule to another share of positives."""

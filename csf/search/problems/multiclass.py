@@ -66,6 +66,7 @@ from csf.thresholding.linear_rule import (
     cross_fitted,
     tune_rule,
 )
+from csf.thresholding.prevalence import KnownSamples
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -285,14 +286,12 @@ class MulticlassResult(AnsweredResult):
         return {name: float(demand.rate(self.confusion)) for name, demand in zip(names, demands)}
 
     @property
-    def probable(self) -> tuple[Array, IntArray, Array] | None:
-        """Shares of classes, and true class and probabilities of held-out samples; ``None`` without scores."""
+    def probable(self) -> KnownSamples | None:
+        """Held-out entries with their probabilities; ``None`` without scores."""
         store, row = self.store, self.store[self.candidate.key]
         if row.score is None:
             return None
-        entries = store.first_entries
-        shares = np.bincount(store.truth, store.weights_in(store.copies), store.n_classes)
-        return shares / shares.sum(), store.truth[entries], store.probabilities(row.score, row.costs)[entries]
+        return KnownSamples.of(store, store.probabilities(row.score, row.costs))
 
     def reviews(self, review: Review, names: Sequence[Label]) -> ClassReviews:
         """Tune the rule of the classes and a review on the held-out entries."""

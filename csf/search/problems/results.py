@@ -28,7 +28,6 @@ from csf.thresholding.evaluation import GivenAnswers
 from csf.thresholding.exact_tests import ScoredSamples
 
 if TYPE_CHECKING:
-    from csf._common.typing import BoolArray
     from csf.data.folds import Task
     from csf.evaluate import Assessment, Candidate
     from csf.metrics import Constraint, Review
@@ -42,6 +41,7 @@ if TYPE_CHECKING:
     from csf.thresholding.certificates import Guarantee
     from csf.thresholding.evaluation import Evaluation, TunedAnswers
     from csf.thresholding.exchange import ScoredEntries
+    from csf.thresholding.prevalence import KnownSamples
 
 
 # ---------------------------------------------------------------- the table of the trials
@@ -271,8 +271,8 @@ class AnsweredResult(SearchResult):
     # ------------------------------------------------------------ scores
 
     @property
-    def scored(self) -> tuple[BoolArray, Array] | None:
-        """True class and score of held-out samples of two classes, each once; ``None`` where there are none."""
+    def scored(self) -> KnownSamples | None:
+        """Held-out entries of two classes with their scores; ``None`` where there are none."""
         return None
 
     def scores_beside(self, segment: Label) -> ScoredEntries | None:
@@ -280,8 +280,8 @@ class AnsweredResult(SearchResult):
         return None
 
     @property
-    def probable(self) -> tuple[Array, IntArray, Array] | None:
-        """Shares of several classes, and true class and probabilities of held-out samples; ``None`` for others."""
+    def probable(self) -> KnownSamples | None:
+        """Held-out entries of several classes with their probabilities; ``None`` for others."""
         return None
 
     def band(self, confidence: float) -> ConfidenceBand | None:

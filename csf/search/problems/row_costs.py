@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from scipy.special import expit
+from scipy.special import expit, logit
 
 from csf._common.typing import Array, BoolArray, Estimator, IntArray, Params
 from csf._common.validation import check_fraction
@@ -380,6 +380,13 @@ class RowCostResult(TwoClassResult):
     def _assessed(self, seed: int) -> Assessment:
         choice = RowCostChoice(self.store, fixed=self.decided, random_state=seed)
         return choice.assess(self.candidate, trained=self.n_splits > 0)
+
+    @property
+    def learnt_share(self) -> float:
+        """Share of positives, by weight, that the winner was trained with."""
+        store = self.store
+        share = np.average(store.truth, weights=store.weights_in(store.copies))
+        return float(expit(logit(share) - store.prior))
 
     @property
     def held_out_odds(self) -> Array:

@@ -1,0 +1,35 @@
+"""Weighted means over entries, and the covariance of their errors, which units alone make."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from csf.evaluate.draws import Units
+
+if TYPE_CHECKING:
+    from csf._common.typing import Array, BoolArray
+    from csf.evaluate.stores import HeldOutEntries
+
+
+def select(entries: HeldOutEntries | Units, rows: BoolArray) -> Units:
+    """Select some of the entries; units without any of them are no longer there."""
+    kept, samples = np.unique(entries.samples[rows], return_inverse=True)
+    weight = entries.weights_in(np.ones_like(entries.copies))[rows]
+    return Units(entries.truth[rows], weight, samples.astype(np.int32), entries.copies[kept])
+
+
+def mean_of_entries(entries: HeldOutEntries | Units, values: Array) -> tuple[Array, Array]:
+    """Compute the weighted mean of values of shape (n_entries, n_values), and the covariance of its error.
+
+    Entries of a unit (a group, or a row that repeated folds hold out again) go together; a unit of several copies is
+    as many units, as a whole weight is so many rows.
+    """
+    weight, of_copy = entries.weights_in(entries.copies), entries.weights_in(np.ones_like(entries.copies))
+    total, n_units = weight.sum(), entries.copies.sum()
+    mean = weight @ values / total
+    off = np.zeros((entries.copies.size, values.shape[1]))
+    np.add.at(off, entries.samples, of_copy[:, None] * (values - mean))
+    covariance = (entries.copies[:, None] * off).T @ off / total**2
+    return mean, covariance * n_units / max(n_units - 1.0, 1.0)
