@@ -181,10 +181,10 @@ class Averaged(MetricOfSums):
         """Whether true negatives are counted."""
         return any(of_all for *_, of_all in self._sides or ())
 
-    def _class_weights(self, true: Array) -> Array:
-        """Return the weight of the value of each class."""
+    def _class_weights(self, true: Array) -> Values:
+        """Return the weight of the value of each class, or of all of them."""
         if self.average == "macro":
-            return np.full_like(true, 1.0 / true.shape[-1])
+            return 1.0 / true.shape[-1]
         return true / true.sum(axis=-1, keepdims=True)
 
     def _is_counted(self, n_classes: int) -> BoolArray:
@@ -196,15 +196,16 @@ class Averaged(MetricOfSums):
     def _counts(self, right: Array, true: Array, predicted: Array) -> tuple[Array, Array]:
         """Compute numerator and denominator of the value of each class, or of all that count."""
         self._check_classes()
-        total = true.sum(axis=-1, keepdims=True)
+        # Most ratios do not count true negatives.
+        total: Values = true.sum(axis=-1, keepdims=True) if self._counts_negatives else 0.0
         if self.average == "micro":
             # Sums without the null class, not differences from 1, which leave rounding.
             counted = self._is_counted(true.shape[-1])
             right, true, predicted = (part[..., counted].sum(axis=-1) for part in (right, true, predicted))
-            total = total[..., 0] * np.count_nonzero(counted)
+            total = np.sum(total, axis=-1) * np.count_nonzero(counted)
         return self._weighed(right, true, predicted, total)
 
-    def _weighed(self, right: Array, true: Array, predicted: Array, total: Array) -> tuple[Array, Array]:
+    def _weighed(self, right: Array, true: Array, predicted: Array, total: Values) -> tuple[Array, Array]:
         """Compute the numerator and the denominator of the ratio."""
         assert self._sides is not None, "it is a ratio of sums"
         counts = right, true, predicted, total
@@ -283,7 +284,7 @@ class Averaged(MetricOfSums):
         return np.divide(np.nansum(values * weight, axis=-1), counted, out=none, where=counted > 0.0)
 
 
-def _sum_of(side: Side, counts: tuple[Array, Array, Array, Array]) -> Array:
+def _sum_of(side: Side, counts: tuple[Array, Array, Array, Values]) -> Array:
     """Sum the counts that a side of a ratio has."""
     parts = [count if factor == 1.0 else factor * count for factor, count in zip(side, counts) if factor]
     return parts[0] if len(parts) == 1 else reduce(add, parts)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from csf._common.typing import Array, BoolArray, Costs, IntArray
-from csf.evaluate import MAX_BYTES, Candidate, EntryStore, TrialKey, TrialRow, kept
+from csf.evaluate import MAX_BYTES, Candidate, EntryStore, TrialKey, TrialRow
 from csf.evaluate.assessment import CandidateChoice
 from csf.evaluate.choices import Margins
 from csf.evaluate.draws import Units, bootstrap_counts, distinct, grouped
@@ -89,13 +89,13 @@ class MulticlassStore(EntryStore[ClassRow]):
         judged: IntArray | None = None,
         *_: object,
     ) -> None:
-        """Store the predictions of a complete trial."""
+        """Store the predictions of a complete trial; scores have the precision in which they are kept."""
         assert trial.score is not None, "a complete trial has a score"
         small = np.min_scalar_type(self.n_classes - 1)
         self.put(
             ClassRow(
                 key=key,
-                score=None if score is None else kept(score),
+                score=score,
                 decided=decided.astype(small, copy=False),
                 judged=None if judged is None else judged.astype(small, copy=False),
                 costs=trial.costs,
