@@ -130,6 +130,13 @@ def test_values_by_hand():
     assert search.at_prevalence(0.1).at_capacity(0.05).captured > told.captured
 
 
+def test_a_limit_that_leaves_no_row_out_keeps_the_threshold():
+    X, y = frame(300)
+    search = CostSearch(LINE, **QUICK | {"n_trials": 1}).fit(X, y)
+    assert search.at_capacity(0.9).threshold == search.best_threshold_
+    assert search.at_capacity(0.1).threshold > search.best_threshold_
+
+
 def test_values_of_costs_by_hand(monkeypatch):
     leave_as_it_is(monkeypatch)
     X, y = frame()

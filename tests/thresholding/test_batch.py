@@ -14,6 +14,7 @@ from csf.thresholding.batch import (
     best_answers,
     best_rows,
     check_capacity,
+    limits_of,
     places_limited,
     reviewed_within,
     shared_answers,
@@ -190,3 +191,9 @@ def test_of_equal_rows_some_are_taken_whatever_their_order():
     assert not kept[3]
     order = np.array([2, 3, 0, 1])
     assert (best_rows(decided[order], np.ones(4), 2, X[order]) == kept[order]).all()
+
+
+def test_limits_on_all_classes_leave_no_row_without_one():
+    assert limits_of({"a": 2, "b": 1, "c": 2}, NAMES, 5) == {0: 2, 1: 1, 2: 2}
+    with pytest.raises(ValueError, match="limits all classes to 5 of 6 rows; leave a class without a limit"):
+        limits_of({"a": 2, "b": 1, "c": 2}, NAMES, 6)

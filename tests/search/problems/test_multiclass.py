@@ -573,3 +573,11 @@ def test_options_that_compare_all_trials_drop_no_setting(monkeypatch, options):
     assert len({study.most_trials for study in fitted.studies_}) == 1
     assert fitted.n_trials_ == sum(study.most_trials for study in fitted.studies_)
     assert DROPPED not in fitted.stop_reason_
+
+
+def test_shares_count_by_what_they_are_to_each_other():
+    base = LogisticRegression().fit(X, Y)
+    fitted = CostSearch(base, "f1_macro", cv="prefit").fit(X, Y)
+    shares, thrice = (fitted.at_prevalence(factor * np.array([0.2, 0.2, 0.6])) for factor in (1.0, 3.0))
+    assert thrice.best_score_ == pytest.approx(shares.best_score_)
+    np.testing.assert_allclose(thrice.confusion_, shares.confusion_)

@@ -22,6 +22,8 @@ from csf.metrics import Incomplete, Review, get_constraint, get_metric
 from csf.metrics.profile import ErrorProfile
 from csf.plots import ThresholdCurveDisplay
 from csf.plugin import PlugInClassifier
+from csf.search.problems.segments import SegmentConstraint
+from csf.thresholding.segments import Segments
 
 QUICK = {"param_grid": None, "cv": 3, "n_trials": 1, "random_state": 0}
 GAP, EACH = "recall gap <= 0.05 by sex", "precision >= 0.5 in each sex"
@@ -56,6 +58,17 @@ def recalls(predicted, sex=SEX, y=Y):
 @pytest.fixture(scope="module")
 def search():
     return fitted()
+
+
+def test_wrong_reviews_miss_a_constraint_that_right_ones_keep():
+    """Half of the positives are reviewed: of five such rows one answer is wrong."""
+    constraint = get_constraint("recall >= 0.85 in each sex")
+    codes, is_pos = np.repeat([0, 1], 20), np.tile(np.repeat([True, False], 10), 2)
+    segmented = SegmentConstraint(constraint, Segments("sex", ("f", "m")))
+    reviewed = np.tile(np.arange(20) < 5, 2)
+    segmented.check_reviews(codes, is_pos, is_pos, reviewed, None, 0.2)
+    with pytest.warns(UserWarning, match=r"with reviews, .* they do not \(.*0\.8\)"):
+        segmented.check_reviews(codes, is_pos, is_pos, reviewed, None, 0.4)
 
 
 @pytest.mark.parametrize("n_repeats", [1, 3])
