@@ -156,14 +156,13 @@ def test_limits_on_wrong_answers_go_before_a_capacity():
 # ---------------------------------------------------------------- three answers
 
 
-def paid(answers, truth, weight, g, h, cost, error):
-    """What answers cost in all, written out."""
-    total = 0.0
-    for answer, positive, each in zip(answers, truth, weight):
+def paid(answers, truth, weight, g, h, cost, error, lost=None):
+    """What answers cost in all, written out; positives that are lost are missed where they are acted on too."""
+    total, lost = 0.0, np.zeros(len(truth), dtype=bool) if lost is None else lost
+    for answer, positive, size, missed in zip(answers, truth, weight, lost):
         wrong = g if positive else h
-        total += (
-            each * {"negative": g * positive, "positive": h * (not positive), "review": cost + error * wrong}[answer]
-        )
+        acted = h if not positive else g * missed
+        total += size * {"negative": g * positive, "positive": acted, "review": cost + error * wrong}[answer]
     return total
 
 
@@ -238,6 +237,25 @@ def test_each_row_gets_the_answer_that_costs_least_on_average(rows, cost, error,
     assert (without - own).sum() <= best.sum() + 1e-9
     if np.unique(saved).size == saved.size:
         assert (without - own).sum() == pytest.approx(best.sum(), abs=1e-9)
+
+
+@pytest.mark.parametrize("g", [0.5, 1.0, 4.0])
+def test_positives_that_are_lost_cost_as_much_as_those_that_are_missed(g):
+    rng = np.random.default_rng(0)
+    score = rng.integers(0, 7, 60).astype(float)
+    truth = rng.random(60) < 0.1 + score / 10.0
+    lost = truth & (rng.random(60) < score / 8.0)
+    grid = np.arange(-0.5, 7.0)
+
+    def cost(lower, upper):
+        answers = np.where(score >= upper, "positive", np.where(score < lower, "negative", "review"))
+        return paid(answers, truth, np.ones(60), g, 1.0, 0.3, 0.0, lost)
+
+    in_use = min(grid, key=lambda cut: cost(cut, cut))
+    bands = bands_of_score(Review(cost=0.3, at_most=0.3), score, truth, np.ones(60), (g, 1.0), in_use, lost)
+    allowed = [pair for pair in product(grid, grid) if ((score >= pair[0]) & (score < pair[1])).mean() <= 0.3]
+    least = min(cost(*pair) for pair in allowed if pair[0] <= pair[1])
+    assert cost(bands.lower, bands.upper) == pytest.approx(least)
 
 
 def test_both_thresholds_follow_from_true_probabilities():
