@@ -71,6 +71,20 @@ def test_wrong_reviews_miss_a_constraint_that_right_ones_keep():
         segmented.check_reviews(codes, is_pos, is_pos, reviewed, None, 0.4)
 
 
+@pytest.mark.parametrize("n_positives", [21, 22])
+def test_as_many_rows_as_a_certificate_needs_are_enough(n_positives):
+    """Of recall >= 0.9 with confidence 0.9 there are 22: 0.9**22 < 0.1 < 0.9**21."""
+    segmented = SegmentConstraint(get_constraint("recall >= 0.9 in each sex"), Segments("sex", ("f", "m")))
+    codes, is_pos = np.repeat([0, 1], [60, 40]), np.arange(100) >= 100 - 30
+    is_pos[:n_positives] = True
+    counted = (codes, is_pos, 0.1, 1.0)
+    if n_positives == 22:
+        segmented._check_numbers(*counted)
+        return
+    with pytest.raises(ValueError, match="where sex is 'f' there are 21 that recall counts, and 22 are needed"):
+        segmented._check_numbers(*counted)
+
+
 @pytest.mark.parametrize("n_repeats", [1, 3])
 def test_rows_of_segments_are_counted_once(n_repeats):
     table = fitted(cv=RepeatedStratifiedKFold(n_splits=2, n_repeats=n_repeats, random_state=0)).segments_
