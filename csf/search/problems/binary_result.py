@@ -107,12 +107,6 @@ class BinaryResult(TwoClassResult):
         """Constraint of the decisions."""
         return self.decision.constraint(super().constraint)
 
-    @property
-    def rates(self) -> dict[str, float]:
-        """Constrained values on held-out samples, by their names; by segment the worst ones."""
-        rates = self.decision.rates(self)
-        return super().rates if rates is None else rates
-
     def in_rule(self, rule: Any) -> Any:
         """Put the threshold, or those by row, into a rule."""
         return self.decision.in_rule(rule, self.threshold)
@@ -161,6 +155,11 @@ class BinaryResult(TwoClassResult):
         return self.decision.limit_cost(self)
 
     @property
+    def by_segment(self) -> Sequence[Params]:
+        """What the decision has for each segment, if there are some."""
+        return self.decision.by_segment
+
+    @property
     def held_out_segments(self) -> IntArray:
         """Places of the segments of the held-out entries."""
         assert self.store is not None, "thresholds are tuned in memory"
@@ -192,7 +191,7 @@ class BinaryResult(TwoClassResult):
         }
         if self.moved_best is not None:
             attributes["best_index_at_prevalence_"], attributes["score_at_prevalence_"] = self.moved_best
-        return attributes | self.decision.published(self)
+        return attributes | self.decision.published
 
     @property
     def errors(self) -> ErrorProfile:

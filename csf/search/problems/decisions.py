@@ -12,7 +12,7 @@ import numpy as np
 from csf._common.typing import Array, BoolArray, IntArray, Label, Params
 from csf.evaluate import CodedRow, Resampling, ScoreRow, ScoreStore, TrialKey
 from csf.evaluate.assessment import LEVEL
-from csf.evaluate.choices import JudgedDecisions, decisions
+from csf.evaluate.choices import JudgedDecisions
 from csf.evaluate.draws import Units, grouped
 from csf.metrics import get_constraint, get_metric
 from csf.metrics.constraints import Constraint
@@ -23,7 +23,7 @@ from csf.search.supports import ROW_THRESHOLDS, SEGMENTS, TWO_CLASSES, Supports
 from csf.thresholding.curve import ThresholdCurve, sweep_several
 from csf.thresholding.row_thresholds import BY, RowThresholdRule, RowThresholds, ScoredRows, TunedThresholds, beyond
 from csf.thresholding.rule import ThresholdRule
-from csf.thresholding.segments import Segments, SegmentThresholds, worst_rates
+from csf.thresholding.segments import Segments, SegmentThresholds
 
 if TYPE_CHECKING:
     from csf._common.typing import Samples
@@ -78,10 +78,6 @@ class ScoreDecision:
         """Return the constraint of the decisions; ``known`` is that of all rows."""
         return known
 
-    def rates(self, result: TwoClassResult) -> dict[str, float] | None:
-        """Compute the constrained values on held-out samples; ``None`` where they are those of all rows."""
-        return None
-
     def tuned(self, result: Result, share: float = 0.0) -> Result:
         """Tune the decision on the winner's held-out scores, to levels that are stricter by a share of the way."""
         return result
@@ -121,12 +117,18 @@ class ScoreDecision:
         """Compute what a constraint by segments costs on held-out samples."""
         return 0.0
 
+    @property
+    def by_segment(self) -> Sequence[Params]:
+        """What the decision has for each segment, if there are some."""
+        return ()
+
     def in_rule(self, rule: ThresholdRule, threshold: float | None) -> ThresholdRule:
         """Put the decision into a rule; without a tuned threshold it keeps its natural one."""
         return rule if threshold is None else replace(rule, threshold=threshold)
 
-    def published(self, result: TwoClassResult) -> Params:
-        """Return the attributes of the fitted search that one threshold does not have."""
+    @property
+    def published(self) -> Params:
+        """Attributes of the fitted search that one threshold does not have."""
         return {}
 
 
@@ -215,8 +217,9 @@ class RowDecision(ScoreDecision):
         known: Any = {field.name: getattr(rule, field.name) for field in fields(ThresholdRule)}
         return RowThresholdRule(**known | {"threshold": 0.0}, thresholds=self.thresholds)
 
-    def published(self, result: TwoClassResult) -> Params:
-        """Return the attributes of the fitted search that one threshold does not have."""
+    @property
+    def published(self) -> Params:
+        """Attributes of the fitted search that one threshold does not have."""
         return {"thresholds_": dict(self.thresholds.parameters)}
 
 
@@ -269,12 +272,6 @@ class SegmentDecision(RowDecision):
         """Return the constraint by segments."""
         return self.segmented.demand
 
-    def rates(self, result: TwoClassResult) -> dict[str, float] | None:
-        """Compute the worst values of the constrained rates."""
-        if result.store is None:
-            return None
-        return worst_rates(self.segmented.demand, self.table(self.row(result), result.store))
-
     def tuned(self, result: Result, share: float = 0.0) -> Result:
         """Tune the thresholds on the winner's held-out scores, to levels that are stricter by a share of the way."""
         return self.steps(result, [share])[0]
@@ -289,27 +286,20 @@ class SegmentDecision(RowDecision):
         curves.check(self.segmented.demand, self.segments)
         return [self.thresholds.tuned_on(result.metric, curves, share) for share in shares]
 
-    def table(self, row: ScoreRow, store: ScoreStore) -> dict[Label, dict[str, float]]:
-        """Compute threshold, size and rates of each segment on held-out samples, from scores beyond the thresholds."""
-        rows = self.segmented.table(store.beside[BY], store, decisions(row))
-        cuts = self.thresholds.parameters
-        return {name: {"threshold": cuts[name]} | values for name, values in rows.items()}
-
     def conclude(self, won: Result) -> Result:
         """Tune the thresholds of a winner, and warn where they do not keep the constraint."""
         result = self.tuned(won)
         result.warn_of_segments()
         return result
 
-    def published(self, result: TwoClassResult) -> Params:
-        """Return the attributes of the fitted search that one threshold does not have."""
-        assert result.store is not None, "thresholds are tuned in memory"
-        segments = {"segments_": self.table(self.row(result), result.store), "limit_cost_": self.limit_cost(result)}
-        return super().published(result) | segments
-
     def limit_cost(self, result: TwoClassResult) -> float:
         """Compute what the constraint costs on held-out samples."""
         return self.thresholds.free - result.score
+
+    @property
+    def by_segment(self) -> Sequence[Params]:
+        """Threshold of each segment."""
+        return [{"threshold": cut} for cut in self.thresholds.cuts.tolist()]
 
     def places(self, store: ScoreStore, segment: Label) -> BoolArray | None:
         """Mark the held-out entries of a segment."""

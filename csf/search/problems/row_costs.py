@@ -312,32 +312,23 @@ class RowCostResult(TwoClassResult):
 
     def published(self) -> Params:
         """Return the attributes of the fitted search."""
-        return (
-            super().published()
-            | {
-                "best_t_": self.winner.t,
-                "best_threshold_": self.tuned.threshold,
-                "bound_margin_": np.nan,
-                "constraint_value_": next(iter(self.rates.values()), None),
-                "best_cost_weights_": self.winner.costs,
-                "row_costs_": self.metric,
-                "row_rule_": self.tuned.kind,
-                "threshold_without_costs_": float(expit(self.alone)),
-                "dearest_share_": self.dearest_share,
-            }
-            | self._of_segments
-        )
+        return super().published() | {
+            "best_t_": self.winner.t,
+            "best_threshold_": self.tuned.threshold,
+            "bound_margin_": np.nan,
+            "constraint_value_": next(iter(self.rates.values()), None),
+            "best_cost_weights_": self.winner.costs,
+            "row_costs_": self.metric,
+            "row_rule_": self.tuned.kind,
+            "threshold_without_costs_": float(expit(self.alone)),
+            "dearest_share_": self.dearest_share,
+        }
 
     @property
-    def _of_segments(self) -> Params:
-        """What is published of segments, where the constraint is by these."""
-        if self.segmented is None:
-            return {}
-        store = self.store
-        rates = self.segmented.table(self.held_out_segments, store, self.held_out_decisions)
-        prices = self.tuned.by_segment or [(0.0, 0.0)] * len(rates)
-        table = {name: {"extra_fn": fn, "extra_fp": fp} | row for (name, row), (fn, fp) in zip(rates.items(), prices)}
-        return {"segments_": table, "limit_cost_": self.limit_cost}
+    def by_segment(self) -> Sequence[Params]:
+        """Extra costs of each segment, if there are some."""
+        n_segments = 0 if self.segmented is None else len(self.segmented.segments.known)
+        return [{"extra_fn": fn, "extra_fp": fp} for fn, fp in self.tuned.by_segment or [(0.0, 0.0)] * n_segments]
 
     @property
     def limit_cost(self) -> float:
@@ -370,12 +361,6 @@ class RowCostResult(TwoClassResult):
         return ErrorProfile.from_masks(
             store.truth, self.held_out_decisions, sample_weight=store.weights_in(store.copies)
         )
-
-    @property
-    def rates(self) -> dict[str, float]:
-        """Constrained values on held-out samples, by their names; by segment gaps, ratios or the worst rates."""
-        store = self.store
-        return {} if store.demand is None else store.demand.rates(store.rows(self._rows[0]), self.held_out_decisions)
 
     def _assessed(self, seed: int) -> Assessment:
         choice = RowCostChoice(self.store, fixed=self.decided, random_state=seed)

@@ -17,7 +17,7 @@ from csf.search.certification import confidence_in_each, n_promises
 from csf.thresholding.certificates import Decisions
 from csf.thresholding.exact_tests import ScoredSamples
 from csf.thresholding.row_thresholds import BY
-from csf.thresholding.segments import SegmentCurves, Segments
+from csf.thresholding.segments import SegmentCurves, Segments, worst_rates
 
 if TYPE_CHECKING:
     from csf._common.typing import Samples
@@ -144,6 +144,10 @@ class SegmentConstraint:
         """Compute size and rates of each segment, see `Segments.table`; folds that are repeated count rows once."""
         table = self.segments.table(codes, store.truth > 0, decided, store.weight, self.demand)
         return {name: rates | {"weight": rates["weight"] / store.repeats} for name, rates in table.items()}
+
+    def rates(self, codes: IntArray, store: HeldOutEntries, decided: BoolArray) -> dict[str, float]:
+        """Compute the constrained values of decisions about held-out entries."""
+        return worst_rates(self.demand, self.table(codes, store, decided))
 
     def rates_on(
         self, X: Samples, given: Mapping[str, Any], is_pos: BoolArray, decided: BoolArray, weight: Array | None

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from csf._common.typing import Array, BoolArray, Estimator, IntArray, Label
+from csf._common.typing import Array, BoolArray, Estimator, IntArray, Label, Params
 from csf._common.validation import check_class_weights, check_fraction
 from csf.data.responses import DECISION_FIRST, lost_samples, respond
 from csf.metrics import get_constraint
@@ -111,7 +111,9 @@ class TwoClassResult(AnsweredResult):
 
     @property
     def rates(self) -> dict[str, float]:
-        """Constrained values on held-out samples, by their names."""
+        """Constrained values on held-out samples, by their names; by segment gaps, ratios or the worst ones."""
+        if self.segmented is not None:
+            return self.segmented.rates(self.held_out_segments, self.store, self.held_out_decisions)
         constraint = self.constraint
         parts = {} if constraint is None else constraint.named_parts
         return {name: float(part.rate.of(self.errors)) for name, part in parts.items()}
@@ -181,6 +183,20 @@ class TwoClassResult(AnsweredResult):
     @abstractmethod
     def limit_cost(self) -> float:
         """What a constraint by segments costs on the held-out entries."""
+
+    @property
+    @abstractmethod
+    def by_segment(self) -> Sequence[Params]:
+        """What the decision has for each segment, if there are some."""
+
+    def published(self) -> Params:
+        """Return the attributes of the fitted search."""
+        known = super().published()
+        if self.segmented is None:
+            return known
+        rates = self.segmented.table(self.held_out_segments, self.store, self.held_out_decisions)
+        table = {name: beside | row for (name, row), beside in zip(rates.items(), self.by_segment, strict=True)}
+        return known | {"segments_": table, "limit_cost_": self.limit_cost}
 
     @property
     def view_names(self) -> Sequence[str]:
