@@ -749,13 +749,20 @@ def test_every_kind_of_search_is_loaded_without_trust(name, tmp_path):
     "name",
     [
         *("csf._common.files.write_json", "csf.evaluate.assessment.assess", "csf.cli.main", "csf.data.folds.np"),
-        *("csf.search.no_such.Thing", "csf.search.CostSearch", "csf.report.page.Comparison", "csfx.search.Study"),
+        *("csf.search.no_such.Thing", "csf.report.page.Comparison", "csfx.search.Study"),
         *("csf.search.study.Study.save", "csf.monitoring.os", "builtins.eval", "csf"),
+        *("csf.thresholding.label_rule.OneVsRestClassifier", "csf.search.estimator.Path"),
     ],
 )
 def test_functions_and_what_is_no_class_of_results_need_trust(name):
-    """Also a class by a name that is not its own, and packages that write files."""
+    """Also packages that write files, and classes of others that a module of csf imports."""
     assert not _is_trusted(name)
+
+
+@pytest.mark.parametrize("name", ["csf.search.problems.multilabel.MultilabelRule", "csf.search.CostSearch"])
+def test_a_class_is_read_by_the_name_of_a_module_that_imports_it(name):
+    """Files of an older csf name the module where it was."""
+    assert _is_trusted(name)
 
 
 def test_classes_that_are_trusted_run_nothing_when_they_are_read():

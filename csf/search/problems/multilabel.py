@@ -36,7 +36,7 @@ from csf.search.planning import plan_in_memory, run_search, split_for_test, trai
 from csf.search.problems.base import record_of
 from csf.search.problems.binary import BinaryProblem
 from csf.search.problems.binary_result import BinaryResult, conclude
-from csf.search.problems.label_results import LabelsResult, MeanResult, conclude_sample_means
+from csf.search.problems.label_results import LabelsResult, MeanResult, SampleMeansResult, conclude_sample_means
 from csf.search.problems.results import SearchRecord
 from csf.search.supports import LABELS, SAMPLE_MEANS, SHARED_THRESHOLD
 from csf.strategies import Ladder
@@ -207,7 +207,7 @@ class SampleMeans(AllLabels):
         """Return False: held-out values are those of pairs."""
         return False
 
-    def conclude(self, config: SearchConfig, plan: Plan, store: Store | None, stopped: str | None) -> BinaryResult:
+    def conclude(self, config: SearchConfig, plan: Plan, store: Store | None, stopped: str | None) -> SampleMeansResult:
         """Build the result of a finished search, by the mean over samples."""
         searched = record_of(plan, config, store, stopped or "all settings are done")
         margin = chooser_of(config, plan.models).margin
