@@ -20,6 +20,12 @@ def select(entries: HeldOutEntries | Units, rows: BoolArray) -> Units:
     return Units(entries.truth[rows], weight, samples.astype(np.int32), entries.copies[kept])
 
 
+def weights_of_units(entries: HeldOutEntries | Units) -> Array:
+    """Compute weights of entries that sum to the number of units: so much is known, whatever the unit of weights."""
+    weight = entries.weights_in(entries.copies)
+    return weight * (entries.copies.sum() / weight.sum())
+
+
 def mean_of_entries(entries: HeldOutEntries | Units, values: Array) -> tuple[Array, Array]:
     """Compute the weighted mean of values of shape (n_entries, n_values), and the covariance of its error.
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from scipy.special import expit, ndtri
 
-from csf.evaluate.entry_means import mean_of_entries
+from csf.evaluate.entry_means import mean_of_entries, weights_of_units
 
 if TYPE_CHECKING:
     from csf._common.typing import Array, BoolArray
@@ -106,9 +106,7 @@ def exchange_rate(entries: Units, score: Array, threshold: float) -> ExchangeRat
             f"threshold {threshold:g} of {score.size} scores, {int(is_pos.sum())} of them of positives, stands for no "
             "exchange rate: it takes scores of both classes, and a threshold between them"
         )
-    weights: Array = entries.weights_in(entries.copies)
-    # They sum to the number of units: so much is known.
-    weights = weights * (entries.copies.sum() / weights.sum())
+    weights = weights_of_units(entries)
     u = _quantiles(is_pos, score, weights, score)
     point, columns = (
         _quantiles(is_pos, score, weights, np.array([threshold])),

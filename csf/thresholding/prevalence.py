@@ -18,7 +18,7 @@ from csf._common.typing import Array, BoolArray, Estimator, RandomState_, Sample
 from csf._common.validation import check_class_totals, check_count, check_fraction, check_number, check_weights, floats
 from csf.data.responses import class_scores
 from csf.evaluate.draws import Units
-from csf.evaluate.entry_means import mean_of_entries, select
+from csf.evaluate.entry_means import mean_of_entries, select, weights_of_units
 from csf.thresholding.curve import ThresholdCurve, check_probabilities
 from csf.thresholding.linear_rule import Sigmoid
 
@@ -54,8 +54,8 @@ class KnownSamples:
 
     @property
     def weight(self) -> Array:
-        """Weight of each entry."""
-        return self.entries.weights_in(self.entries.copies)
+        """Weight of each entry, in units."""
+        return weights_of_units(self.entries)
 
     def shares(self, n_classes: int) -> Array:
         """Compute the share of each class, by weight."""

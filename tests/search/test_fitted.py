@@ -455,6 +455,19 @@ def test_whole_weights_are_repeated_rows_in_estimates(name):
         assert one == pytest.approx(other, rel=1e-6)
 
 
+@pytest.mark.parametrize("name", ESTIMATING)
+@pytest.mark.filterwarnings("ignore:the share")
+def test_the_unit_of_weights_changes_no_estimate(name):
+    base, options, y, given = ESTIMATING[name]
+    weight = np.random.default_rng(1).uniform(0.2, 3.0, y.size)
+    searches = [
+        CostSearch(base, cv="prefit", **options).fit(X3 if y is Y3 else X, y, sample_weight=unit * weight, **given)
+        for unit in (1.0, 3.7)
+    ]
+    for one, other in zip(*(estimates(search, name) for search in searches), strict=True):
+        assert one == pytest.approx(other, rel=1e-6)
+
+
 @pytest.mark.parametrize("name", ["two classes", "classes"])
 @pytest.mark.filterwarnings("ignore:the share")
 def test_folds_of_groups_that_are_repeated_tell_nothing_new(name):
