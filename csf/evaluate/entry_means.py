@@ -26,6 +26,12 @@ def weights_of_units(entries: HeldOutEntries | Units) -> Array:
     return weight * (entries.copies.sum() / weight.sum())
 
 
+def n_independent(entries: HeldOutEntries | Units) -> float:
+    """Compute how many units of equal weight tell as much as these, by Kish: fewer where a few weigh the most."""
+    of_copy = np.bincount(entries.samples, entries.weights_in(np.ones_like(entries.copies)), entries.copies.size)
+    return float((entries.copies @ of_copy) ** 2 / (entries.copies @ of_copy**2))
+
+
 def mean_of_entries(entries: HeldOutEntries | Units, values: Array) -> tuple[Array, Array]:
     """Compute the weighted mean of values of shape (n_entries, n_values), and the covariance of its error.
 

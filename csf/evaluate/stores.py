@@ -132,6 +132,13 @@ class HeldOutEntries:
         self.repeats = float(self.copies[self.samples].sum() / self.copies.sum())
         self.has_groups = False
 
+    @classmethod
+    def of_rows(cls, n_rows: int, weight: Array | None, groups: IntArray | None) -> Self:
+        """Describe rows that no model has been trained on, by their weights and groups; they have no truth."""
+        rows = cls(np.zeros(n_rows, dtype=bool), weight)
+        rows.draw_together(groups)
+        return rows
+
     @property
     def once(self) -> bool:
         """True where each sample is one entry, in their order."""

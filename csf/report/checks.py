@@ -21,6 +21,7 @@ from csf._common.dtypes import is_real
 from csf._common.messages import did_you_mean
 from csf._common.typing import Array, Estimator, Label, Samples
 from csf.data.responses import DECISION_FIRST, positive_score, response_method
+from csf.evaluate.entry_means import n_independent
 from csf.metrics import get_metric
 from csf.metrics.base import Metric
 from csf.metrics.registry import truth_of
@@ -365,9 +366,12 @@ def _shifted(facts):
     search, held = facts.search, facts.held
     if held is None:
         return None
-    learnt, seen = search.class_count_, np.array([np.sum(held.y == label) for label in search.classes_])
-    before, now, both = learnt / learnt.sum(), seen / seen.sum(), (learnt + seen) / (learnt.sum() + seen.sum())
-    error = np.sqrt(both * (1.0 - both) * (1.0 / learnt.sum() + 1.0 / seen.sum()))
+    before, now = _learnt_shares(search), held.shares(search.classes_)
+    # Groups and weights leave fewer independent samples, in training as here.
+    independent = n_independent(held.entries)
+    learnt = search.class_count_.sum() * independent / len(held.y)
+    both = (learnt * before + independent * now) / (learnt + independent)
+    error = np.sqrt(both * (1.0 - both) * (1.0 / learnt + 1.0 / independent))
     far = np.where(np.abs(now - before) > SHIFTED * before, np.abs(now - before) / np.maximum(error, 1e-12), 0.0)
     index = int(far.argmax())
     share = f"{now[search.classes_.tolist().index(search.pos_label_)]:.3g}" if _binary(search) else "shares"
@@ -377,6 +381,20 @@ def _shifted(facts):
     )
     text += f": search.at_prevalence({share}) moves the decision." if search.result_.follows_shares else "."
     return text if far[index] > SURE else None
+
+
+def _learnt_shares(search: CostSearch) -> Array:
+    """Return the share of each class in training, by weight; without held-out scores by samples."""
+    result, classes = search.result_, search.classes_
+    if result.probable is not None:
+        return result.probable.shares(classes.size)
+    if getattr(search, "held_out_", None) is None:
+        return search.class_count_ / search.class_count_.sum()
+    if _binary(search):
+        return np.where(classes == search.pos_label_, result.learnt_share, 1.0 - result.learnt_share)
+    store = result.learnt_store
+    shares = np.bincount(store.codes, store.weights_in(store.copies), classes.size)
+    return shares[[result.classes.index(label) for label in classes.tolist()]] / shares.sum()
 
 
 def _binary(search):
@@ -390,14 +408,16 @@ def _calibrated(facts):
         return None
     proba = search.predict_proba(held.X)[:, search.classes_.tolist().index(search.pos_label_)]
     is_pos = held.y == search.pos_label_
+    entries = held.entries
+    weight = entries.weights_in(entries.copies) / entries.weights_in(entries.copies).sum()
     # Spiegelhalter's test, and the mean distance within bins of equally many samples.
-    error = np.sqrt(np.sum((1 - 2 * proba) ** 2 * proba * (1 - proba)))
-    z = np.sum((is_pos - proba) * (1 - 2 * proba)) / max(error, 1e-12)
+    error = np.sqrt(weight @ ((1 - 2 * proba) ** 2 * proba * (1 - proba)) / n_independent(entries))
+    z = weight @ ((is_pos - proba) * (1 - 2 * proba)) / max(error, 1e-12)
     bins = np.array_split(np.argsort(proba, kind="stable"), N_BINS)
-    off = sum(abs(proba[rows].sum() - is_pos[rows].sum()) for rows in bins) / proba.size
+    off = sum(abs(weight[rows] @ (proba[rows] - is_pos[rows])) for rows in bins)
     text = (
-        f"The probabilities are off by {off:.3f} on average on held-out data (mean {proba.mean():.3f}, share of "
-        f"positives {is_pos.mean():.3f}). The threshold does not suffer; where they are used, calibrate the base "
+        f"The probabilities are off by {off:.3f} on average on held-out data (mean {weight @ proba:.3f}, share of "
+        f"positives {weight @ is_pos:.3f}). The threshold does not suffer; where they are used, calibrate the base "
         "(sklearn.calibration.CalibratedClassifierCV)."
     )
     return text if abs(z) > SURE and off > MISCALIBRATED else None

@@ -21,6 +21,7 @@ from csf.data.labels import read_codes
 from csf.evaluate.assessment import LEVEL
 from csf.evaluate.choices import decisions
 from csf.evaluate.predictions import Predictions, difference_of, label_answers
+from csf.evaluate.stores import HeldOutEntries
 from csf.metrics.binary import Rate
 from csf.metrics.demands import demands_on
 from csf.metrics.profile import ErrorProfile
@@ -63,6 +64,17 @@ class HeldOut(NamedTuple):
     def rows(self) -> Params:
         """Weight and groups of the samples."""
         return {"weight": self.weight, "groups": self.groups}
+
+    @property
+    def entries(self) -> HeldOutEntries:
+        """Weights of the samples, and which of them go together."""
+        return HeldOutEntries.of_rows(len(self.y), self.weight, self.groups)
+
+    def shares(self, classes: Array) -> Array:
+        """Compute the share of each class, by weight."""
+        entries = self.entries
+        weight = entries.weights_in(entries.copies)
+        return np.array([weight @ (self.y == label) for label in classes.tolist()]) / weight.sum()
 
     @property
     def predicted(self) -> Array:

@@ -29,7 +29,7 @@ from csf.metrics import Incomplete
 from csf.report import CHECKS, ThresholdCheck, findings, summarise
 from csf.report.checks import is_counter
 from csf.report.facts import Facts
-from csf.report.held_out import Judged, held_out
+from csf.report.held_out import HeldOut, Judged, held_out
 from csf.report.kinds import facts_of, gain_over_equal
 from csf.thresholding.certificates import Guarantee
 
@@ -179,6 +179,39 @@ def test_another_share_of_positives_is_told_with_what_moves_to_it():
     assert f"at_prevalence({share:.3g})" in text
 
 
+def test_shares_are_compared_by_weight():
+    """Where positives were sampled down, weights say how many there are."""
+    search, X, y = fitted("plain")
+    rows = np.r_[np.flatnonzero(y == 0), np.flatnonzero(y == 1)[:10]]
+    weight = np.where(y[rows] == 1, (y == 1).sum() / 10, 1.0)
+    assert look("CSF005", held=held_out(search, X[rows], y[rows], weight, None)) == ""
+    weighted = copy(search).fit(X[rows], y[rows], sample_weight=weight)
+    assert "CSF005" not in [found.code for found in findings(weighted, held_out(weighted, X, y, None, None))]
+    assert "CSF005" in [found.code for found in findings(weighted, held_out(weighted, X[rows], y[rows], None, None))]
+
+
+@pytest.mark.parametrize("kind", ["classes", "null"])
+def test_shares_of_several_classes_are_compared_by_weight(kind):
+    rng = np.random.default_rng(0)
+    y = rng.choice(["a", "b", "c"], 600, p=[0.5, 0.3, 0.2])
+    X = rng.normal(size=(600, 2)) + 2.0 * np.column_stack([y == "b", y == "c"])
+    options = {"null_class": "a"} if kind == "null" else {"metric": "f1_macro"}
+    weight = np.where(y == "b", 3.0, 1.0) / 1.6
+    search = CostSearch(LogisticRegression(), cv=3, param_grid=None, n_trials=1, **options).fit(X, y, weight)
+    for given, is_noticed in ((weight, False), (None, True)):
+        noticed = findings(search, held_out(search, X, y, given, None))
+        assert ("CSF005" in [found.code for found in noticed]) == is_noticed
+
+
+def test_groups_say_less_about_shares_than_their_rows():
+    search, X, y = fitted("plain")
+    rows = np.r_[np.flatnonzero(y == 0), np.flatnonzero(y == 1)[:10]]
+    assert "CSF005" in [found.code for found in findings(search, held_out(search, X[rows], y[rows], None, None))]
+    groups = np.arange(rows.size) // 20
+    noticed = findings(search, held_out(search, X[rows], y[rows], None, None, groups=groups))
+    assert "CSF005" not in [found.code for found in noticed]
+
+
 @pytest.mark.parametrize(
     ("values", "answer"),
     [
@@ -246,7 +279,7 @@ def test_probabilities_that_are_off():
     rng = np.random.default_rng(0)
     p = rng.random(2000)
     y = (rng.random(2000) < p).astype(int)
-    held = SimpleNamespace(X=p, y=y)
+    held = HeldOut(X=p, y=y, weight=None, answers={}, judged=[])
 
     def said(move):
         search = SimpleNamespace(

@@ -204,7 +204,7 @@ class BinaryResult(TwoClassResult):
     @property
     def scored(self) -> KnownSamples | None:
         """Held-out entries of two classes with their scores; ``None`` where there are none."""
-        store, score = self._learnt_store, self.row.score if self.follows_shares else None
+        store, score = self.learnt_store, self.row.score if self.follows_shares else None
         if store is None or score is None or not np.isfinite(score).all():
             return None
         return KnownSamples.of(store, score.astype(np.float64))
@@ -212,12 +212,12 @@ class BinaryResult(TwoClassResult):
     @property
     def learnt_share(self) -> float:
         """Share of positives, by weight, that the winner was trained with."""
-        store = self._learnt_store
+        store = self.learnt_store
         assert store is not None, "asked for with held-out scores"
         return float(np.average(store.is_pos, weights=store.weights_in(store.copies)))
 
     @property
-    def _learnt_store(self) -> ScoreStore | None:
+    def learnt_store(self) -> ScoreStore | None:
         """Held-out scores with the share of positives of before, where it was moved."""
         return self.store if self.store is None or self.store.unmoved is None else self.store.unmoved
 

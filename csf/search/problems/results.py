@@ -427,9 +427,7 @@ def with_tested_steps(best: Any, rule: DecisionRule, held_back: Task | None, con
 
 def held_out_units(task: Task) -> HeldOutEntries:
     """Return what the samples of a task are of, which no model has been trained on: their weights and groups."""
-    units = HeldOutEntries(np.zeros(task.n_samples, dtype=bool), task.weight)
-    units.draw_together(task.groups)
-    return units
+    return HeldOutEntries.of_rows(task.n_samples, task.weight, task.groups)
 
 
 # Relative duality gap of the winner from which on the user is told.
