@@ -231,6 +231,7 @@ def test_one_that_fails_is_left_out():
 # ---------------------------------------------------------------- beside other options
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "options",
     [

@@ -100,6 +100,7 @@ def where_arrays_lie(kind, releases_gil, backend):
     return seen
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["dense", "CSR"])
 def test_processes_map_one_file_a_fold(kind):
     seen = where_arrays_lie(kind, False, "loky")

@@ -649,6 +649,7 @@ def test_each_label_may_have_another_share(data):
         fitted.at_prevalence([0.1, 0.2, 1.0, 0.4])
 
 
+@pytest.mark.slow
 def test_each_label_has_a_page_and_a_rule_of_its_own(data, tmp_path):
     from csf.export import linear_rule
 

@@ -81,6 +81,7 @@ def test_levels_are_kept_in_each_segment(constraint):
     assert not np.isnan(search.corrected_score_)
 
 
+@pytest.mark.slow
 def test_levels_that_no_decisions_keep_are_said():
     with pytest.warns(UserWarning, match="no decisions keep precision >= 0.99 in each region"):
         search = fitted("precision >= 0.99 in each region, recall >= 0.9 in each region")
@@ -249,6 +250,7 @@ def test_what_has_no_meaning_is_refused_with_the_way_out(name, searched):
         call(searched)
 
 
+@pytest.mark.slow
 def test_commands_search_and_predict_by_segments(tmp_path, capsys):
     FRAME.assign(region=REGION, y=Y)[:800].to_csv(tmp_path / "known.csv", index=False)
     new = FRAME.assign(region=REGION)[800:900]
