@@ -89,6 +89,7 @@ def test_all_is_a_list_of_names_that_exist():
     assert not faults
 
 
+@pytest.mark.slow
 def test_public_modules_and_exported_names_are_documented():
     """numpydoc's rules (pyproject.toml), a section of parameters that is complete, an example for each class."""
     rules = set(PROJECT["tool"]["numpydoc_validation"]["checks"])

@@ -134,6 +134,7 @@ def test_pages_use_the_words_of_the_field():
     assert not found, "\n".join(found)
 
 
+@pytest.mark.slow
 def test_code_uses_the_words_of_the_field():
     found = [
         f"{path.relative_to(ROOT)}:{node.lineno + line} {word!r}: {instead}"

@@ -25,6 +25,7 @@ def loans(tmp_path_factory):
     return path
 
 
+@pytest.mark.slow
 def test_search(ok, loans, tmp_path):
     files = {name: tmp_path / name for name in ("all.json", "model.skops", "report.html")}
     flags = ("--json", files["all.json"], "--save", files["model.skops"], "--report", files["report.html"])
@@ -81,6 +82,7 @@ def test_errors(error_of, loans):
     assert "fn='amuont' of the metric is no column of X" in error_of(*flags, "--fn-cost", "amuont")
 
 
+@pytest.mark.slow
 def test_payments_are_compared_with_the_best_single_threshold(ok, tmp_path):
     """The literal threshold: the cut of least cost on out-of-fold log-odds decides all held-out rows alike."""
     files = {name: tmp_path / name for name in ("all.json", "costs.png", "m.skops")}

@@ -236,6 +236,7 @@ def test_all_results_as_json(ok, tmp_path):
     assert params["t"] == Trial.from_dict(trial | {"threshold": repr(trial["threshold"])}).t
 
 
+@pytest.mark.slow
 def test_a_search_goes_on_from_its_checkpoint(ok, error_of, table, tmp_path):
     options = ["--target", "outcome", "--positive", "churn", "--cv", 3, "-v", "--checkpoint", tmp_path / "c.json"]
     first, second = (rows_of(ok("search", table, *options, "--trials", 3), " ") for _ in range(2))
@@ -316,6 +317,7 @@ def test_numbers_that_json_does_not_know_have_texts():
     assert _valid(Trial) == str(Trial)
 
 
+@pytest.mark.slow
 def test_the_report_is_written_of_a_table_with_categories_and_quotes_in_its_name(ok, table):
     data = table.rename(table.with_name("cus'to\"mers <b>.csv"))
     path = table.with_name("re'port.html")

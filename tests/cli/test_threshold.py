@@ -88,6 +88,7 @@ def test_errors_are_one_line(scores, error_of, options, what):
     assert re.search(what, error_of("threshold", scores[0], *options))
 
 
+@pytest.mark.slow
 def test_lower_scores_may_be_positive(scores, ok, run, tmp_path):
     """The same rows as with the sign changed, and the threshold of the scores as they are given."""
     _, frame = scores

@@ -301,6 +301,7 @@ def test_intervals_of_samples_hold_what_is_counted(sampled, monkeypatch, metric,
     assert sum(covers(seed, metric, constraint) for seed in range(20)) >= 18
 
 
+@pytest.mark.slow
 def test_a_search_with_a_sample_goes_on_from_its_file(data, sampled, tmp_path):
     given, options = pieces(3, *data), {"cv": 3, "random_state": 0, "param_grid": {"C": [1e-4, 1.0]}}
     whole = DaskCostSearch(LinearSVC(), **options).fit(*given)

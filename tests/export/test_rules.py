@@ -43,6 +43,7 @@ def filled(*scalers):
 
 
 @pytest.mark.parametrize("base", [pytest.param("linear-svc", marks=pytest.mark.slow), "logistic"])
+@pytest.mark.slow
 def test_the_guide_s_script_predicts_what_the_command_line_does(base, without_csf, guide, tmp_path):
     X, leaves = people(600, 0)
     X.assign(leaves=np.where(leaves, "yes", "no")).to_csv(tmp_path / "train.csv", index=False)

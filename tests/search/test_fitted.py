@@ -109,6 +109,7 @@ def through_pickle(search):
     ],
 )
 @pytest.mark.parametrize("name", CASES)
+@pytest.mark.slow
 def test_stored_searches_say_the_same_and_move_on(name, stored):
     search, (first, second) = fitted(name), CASES[name][3]
     check_same(search.at_prevalence(second), stored(search).at_prevalence(second), name)

@@ -684,6 +684,7 @@ def search(**options):
 @pytest.mark.parametrize(
     "strategy", ["cone", *(pytest.param(name, marks=pytest.mark.slow) for name in ("grid", "cones"))]
 )
+@pytest.mark.slow
 def test_a_killed_search_resumes_to_the_same_result(data, tmp_path, strategy):
     path = tmp_path / "trials.json"
     run = (
@@ -782,6 +783,7 @@ def linear_search(name, **options):
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=pytest.mark.slow) if name == "fast and generic" else name for name in RESUMED]
 )
+@pytest.mark.slow
 def test_linear_models_resume_to_the_last_digit(tmp_path, name):
     whole, X, y = linear_search(name)
     whole.fit(X, y)

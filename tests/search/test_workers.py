@@ -60,6 +60,7 @@ def test_the_backend_changes_no_bit(base, kind, backend):
 @pytest.mark.parametrize(
     "base", ["hinge", *(pytest.param(base, marks=pytest.mark.slow) for base in ("squared hinge", "logistic"))]
 )
+@pytest.mark.slow
 def test_processes_train_on_memory_maps_as_on_arrays(base, kind):
     """Arrays above a megabyte are mapped, read-only, for the workers."""
     X, y = data(kind, n=20_000, d=20)

@@ -478,6 +478,7 @@ def stop_after(n_trials):
     "base", [LogisticRegression(), LinearSVC(), DecisionTreeClassifier(max_depth=3, random_state=0)]
 )
 @pytest.mark.parametrize("n_trials", [1, 2])
+@pytest.mark.slow
 def test_a_stopped_search_goes_on_to_the_same_winner(base, n_trials, tmp_path):
     whole, path = search(base).fit(X, Y), tmp_path / "c.json"
     stopped = search(base, checkpoint=path, callbacks=[stop_after(n_trials)]).fit(X, Y)

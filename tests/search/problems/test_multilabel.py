@@ -289,6 +289,7 @@ class Rounded(ClassifierMixin, BaseEstimator):
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("n_repeats", [1, 2])
 @pytest.mark.parametrize("average", AVERAGES)
+@pytest.mark.slow
 def test_the_order_of_rows_changes_nothing_where_folds_are_the_same(average, n_repeats, weighted, data):
     """Nor does that of labels which share a threshold, where no count tells two of them apart."""
     X, Y = data[0], data[1].copy()
