@@ -14,6 +14,7 @@ from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path
 
+import pytest
 from numpydoc.validate import validate
 
 import csf
