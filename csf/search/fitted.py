@@ -329,7 +329,7 @@ class FittedSearch(AssessedMixin, SummaryMixin):
         >>> X, y = make_classification(4000, weights=[0.9], flip_y=0.02, random_state=0)
         >>> search = CostSearch(LogisticRegression(), "f2", n_trials=1, param_grid=None).fit(X, y)
         >>> print(search.exchange_rate())
-        5.8 (5 to 6.7)
+        5.9 (5.1 to 6.8)
         """
         self._require_scores("exchange_rate")
         held = self._require("exchange_rate").scores_beside(segment)
