@@ -67,7 +67,9 @@ def excess_probability(
     ones, others = _likely(n, least), _likely(m, ends[1:])
     # From so many ones of the second on the excess is no larger than the observed one.
     rates = limit.excess(np.asarray(share.value(ones / n)), observed)
-    enough = np.ceil(m * np.asarray(share.share(rates)) - 1e-9)
+    # Beyond the largest value no number of ones is enough.
+    beyond = rates > np.asarray(share.value(1.0)) + 1e-9
+    enough = np.where(beyond, m + 1.0, np.ceil(m * np.asarray(share.share(rates)) - 1e-9))
     tails = np.cumsum(_chances(others, m, ends[1:])[:, ::-1], axis=1)[:, ::-1]
     tails = np.pad(tails, ((0, 0), (0, 1)))[:, np.clip(enough - others[0], 0, others.size).astype(int)]
     chance = (_chances(ones, n, least) * tails).sum(axis=1)

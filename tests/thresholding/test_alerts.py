@@ -182,3 +182,11 @@ def test_the_share_of_wrong_rows_is_estimated_where_p_values_are_exact():
     score = np.array([98.5, 98.5, 95.5, 90.0, 20.0])
     assert AlertLimit(known, 0.1).passing(score).sum() == 3
     assert AlertLimit(replace(known, exact=True), 0.1).passing(score).sum() == 4
+
+
+def test_a_sample_of_rows_claims_no_more_than_it_shows():
+    known = WrongAlerts(np.arange(4.0), np.array([1.0, 0.5, 0.2, 0.1, 0.0]), 100.0)
+    assert known.of_sample(100.0) is known
+    sampled = known.of_sample(400.0)
+    assert sampled.n_rows == 400.0
+    np.testing.assert_allclose(sampled.shares, [1.0, 0.45, 0.16, 0.07, 0.0])

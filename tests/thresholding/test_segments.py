@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.stats import binom, norm
+from scipy.stats import beta, binom, norm
 
 from csf.metrics import FBeta, WeightedAccuracy, get_constraint, get_metric
 from csf.metrics.binary import Recall
@@ -143,6 +143,19 @@ def test_a_false_limit_is_certified_no_more_often_than_promised(n, m, limit, met
             chance = np.outer(binom.pmf(np.arange(n + 1), n, ones), binom.pmf(np.arange(m + 1), m, others))
             for error in (0.05, 0.1, 0.2):
                 assert chance[p <= error].sum() <= error
+
+
+@pytest.mark.parametrize("counts", [(4, 5), (3, 7), (2, 8), (1, 3), (6, 6)], ids=str)
+def test_the_p_value_is_the_largest_chance_at_rates_that_are_likely(counts):
+    """Berger and Boos: rates of the second segment within an interval of a hundredth of the error, which is added."""
+    (x, y), n, error, slack = counts, 10, 0.2, 0.1
+    low, high = beta.ppf(0.0005 * 2, y, n - y + 1), beta.ppf(1.0 - 0.0005 * 2, y + 1, n - y)
+    outcomes = np.arange(n + 1)
+    as_far = outcomes[:, None] - outcomes <= x - y + 1e-9
+    rates = np.linspace(low, min(high, 1.0 - slack), 4001)
+    chances = [binom.pmf(outcomes, n, rate + slack) @ as_far @ binom.pmf(outcomes, n, rate) for rate in rates]
+    p = excess_probability((x, n), (y, n), share_of(Recall()), gap(slack), error)
+    assert max(chances) + 0.002 - 1e-9 <= p <= max(chances) + 0.03
 
 
 def test_the_p_value_is_hardly_larger_than_the_normal_one_of_many_rows():

@@ -587,7 +587,7 @@ def test_shares_count_by_what_they_are_to_each_other():
 def test_scores_without_samples_of_a_predicted_class_are_warned_of():
     base = LogisticRegression().fit(X, Y)
     fitted = CostSearch(base, "balanced_accuracy", cv="prefit").fit(X, Y)
-    rows = Y != fitted.classes_[2]
+    rows = fitted.classes_[2] != Y
     assert (fitted.predict(X[rows]) == fitted.classes_[2]).any()
     with pytest.warns(UserWarning, match="1 of 3 classes are predicted, and no sample has them"):
         fitted.score(X[rows], Y[rows])
