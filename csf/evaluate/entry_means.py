@@ -26,10 +26,17 @@ def weights_of_units(entries: HeldOutEntries | Units) -> Array:
     return weight * (entries.copies.sum() / weight.sum())
 
 
-def n_independent(entries: HeldOutEntries | Units) -> float:
-    """Compute how many units of equal weight tell as much as these, by Kish: fewer where a few weigh the most."""
-    of_copy = np.bincount(entries.samples, entries.weights_in(np.ones_like(entries.copies)), entries.copies.size)
-    return float((entries.copies @ of_copy) ** 2 / (entries.copies @ of_copy**2))
+def class_shares(entries: HeldOutEntries | Units, codes: Array, n_classes: int) -> Array:
+    """Compute the share of each class among entries with these codes, by weight."""
+    sums = np.bincount(codes.astype(np.int64), entries.weights_in(entries.copies), n_classes)
+    return sums / sums.sum()
+
+
+def n_independent(entries: HeldOutEntries | Units, weight: Array) -> float:
+    """Compute how many units of equal weight tell as much, by Kish: fewer where a few have the most ``weight``."""
+    of_units = np.bincount(entries.samples, weight, minlength=entries.copies.size)
+    squares = float((of_units**2 / np.maximum(entries.copies, 1)).sum())
+    return float(weight.sum()) ** 2 / squares if squares > 0.0 else 0.0
 
 
 def mean_of_entries(entries: HeldOutEntries | Units, values: Array) -> tuple[Array, Array]:

@@ -21,7 +21,6 @@ from csf._common.dtypes import is_real
 from csf._common.messages import did_you_mean
 from csf._common.typing import Array, Estimator, Label, Samples
 from csf.data.responses import DECISION_FIRST, positive_score, response_method
-from csf.evaluate.entry_means import n_independent
 from csf.metrics import get_metric
 from csf.metrics.base import Metric
 from csf.metrics.registry import truth_of
@@ -368,7 +367,7 @@ def _shifted(facts):
         return None
     before, now = _learnt_shares(search), held.shares(search.classes_)
     # Groups and weights leave fewer independent samples, in training as here.
-    independent = n_independent(held.entries)
+    independent = held.n_independent
     learnt = search.class_count_.sum() * independent / len(held.y)
     both = (learnt * before + independent * now) / (learnt + independent)
     error = np.sqrt(both * (1.0 - both) * (1.0 / learnt + 1.0 / independent))
@@ -385,16 +384,12 @@ def _shifted(facts):
 
 def _learnt_shares(search: CostSearch) -> Array:
     """Return the share of each class in training, by weight; without held-out scores by samples."""
-    result, classes = search.result_, search.classes_
-    if result.probable is not None:
-        return result.probable.shares(classes.size)
     if getattr(search, "held_out_", None) is None:
         return search.class_count_ / search.class_count_.sum()
-    if _binary(search):
-        return np.where(classes == search.pos_label_, result.learnt_share, 1.0 - result.learnt_share)
-    store = result.learnt_store
-    shares = np.bincount(store.codes, store.weights_in(store.copies), classes.size)
-    return shares[[result.classes.index(label) for label in classes.tolist()]] / shares.sum()
+    classes, null = search.classes_.tolist(), search.null_class_
+    by_code = classes if null is None else [null, *(label for label in classes if label != null)]
+    shares = dict(zip(by_code, search.result_.learnt_shares.tolist(), strict=True))
+    return np.array([shares[label] for label in classes])
 
 
 def _binary(search):
@@ -408,10 +403,10 @@ def _calibrated(facts):
         return None
     proba = search.predict_proba(held.X)[:, search.classes_.tolist().index(search.pos_label_)]
     is_pos = held.y == search.pos_label_
-    entries = held.entries
-    weight = entries.weights_in(entries.copies) / entries.weights_in(entries.copies).sum()
+    weight = np.ones(proba.size) if held.weight is None else held.weight
+    weight = weight / weight.sum()
     # Spiegelhalter's test, and the mean distance within bins of equally many samples.
-    error = np.sqrt(weight @ ((1 - 2 * proba) ** 2 * proba * (1 - proba)) / n_independent(entries))
+    error = np.sqrt(weight @ ((1 - 2 * proba) ** 2 * proba * (1 - proba)) / held.n_independent)
     z = weight @ ((is_pos - proba) * (1 - 2 * proba)) / max(error, 1e-12)
     bins = np.array_split(np.argsort(proba, kind="stable"), N_BINS)
     off = sum(abs(weight[rows] @ (proba[rows] - is_pos[rows])) for rows in bins)

@@ -20,6 +20,7 @@ from csf.data.folds import read_groups
 from csf.data.labels import read_codes
 from csf.evaluate.assessment import LEVEL
 from csf.evaluate.choices import decisions
+from csf.evaluate.entry_means import n_independent
 from csf.evaluate.predictions import Predictions, difference_of, label_answers
 from csf.evaluate.stores import HeldOutEntries
 from csf.metrics.binary import Rate
@@ -66,15 +67,14 @@ class HeldOut(NamedTuple):
         return {"weight": self.weight, "groups": self.groups}
 
     @property
-    def entries(self) -> HeldOutEntries:
-        """Weights of the samples, and which of them go together."""
-        return HeldOutEntries.of_rows(len(self.y), self.weight, self.groups)
+    def n_independent(self) -> float:
+        """Number of samples of equal weight, none of which go together, that tell as much."""
+        entries = HeldOutEntries.of_rows(len(self.y), self.weight, self.groups)
+        return n_independent(entries, entries.weights_in(entries.copies))
 
     def shares(self, classes: Array) -> Array:
         """Compute the share of each class, by weight."""
-        entries = self.entries
-        weight = entries.weights_in(entries.copies)
-        return np.array([weight @ (self.y == label) for label in classes.tolist()]) / weight.sum()
+        return np.array([np.average(self.y == label, weights=self.weight) for label in classes.tolist()])
 
     @property
     def predicted(self) -> Array:

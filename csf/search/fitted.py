@@ -518,7 +518,7 @@ class FittedSearch(AssessedMixin, SummaryMixin):
             return {name: search.prevalence(X, confidence=confidence) for name, search in zip(names, self.searches_)}  # pyright: ignore[reportReturnType] (each has two classes)
         if (held_out := self.result_.probable) is not None:
             parts = estimate_class_shares(self.decision_rule_.predict_proba(X), held_out, confidence)
-            by_class, shares = dict(zip(self.classes_.tolist(), parts)), held_out.shares(len(parts))
+            by_class, shares = dict(zip(self.classes_.tolist(), parts)), self.result_.learnt_shares
             if any(not part.interval[0] <= share <= part.interval[1] for part, share in zip(parts, shares)):
                 shown = ", ".join(
                     f"{name}: {share:.3g} -> {part:.3g}" for (name, part), share in zip(by_class.items(), shares)
@@ -533,7 +533,7 @@ class FittedSearch(AssessedMixin, SummaryMixin):
                 "predict_proba, such as LogisticRegression, or calibrate it (CalibratedClassifierCV)"
             )
         column = self.classes_.tolist().index(self.pos_label_)
-        pos = self.result_.learnt_share
+        pos = float(self.result_.learnt_shares[1])
         if known is None and (held_out := self.result_.scored) is not None:
             # Which map makes probabilities of scores decides how close the estimate is, and not whether it is right.
             sigmoid = held_out.sigmoid()

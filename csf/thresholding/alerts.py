@@ -13,6 +13,7 @@ from scipy.stats import beta, binom
 from csf._common.messages import warn
 from csf._common.typing import Array, BoolArray, IntArray
 from csf.data.responses import TIE
+from csf.evaluate.entry_means import n_independent
 
 if TYPE_CHECKING:
     from csf.evaluate.draws import Units
@@ -91,12 +92,8 @@ class WrongAlerts:
         used = np.flatnonzero(weight > 0.0)
         used = used[np.argsort(score[used], kind="stable")]
         tail = np.append(np.cumsum(weight[used][::-1])[::-1], 0.0)
-        of_units = np.bincount(units.samples, weight, minlength=units.copies.size)
-        squares = float((of_units**2 / np.maximum(units.copies, 1)).sum())
-        total = float(tail[0])
         margin = None if units.folds is None else _spread(weight[used], units.folds[used])
-        n_rows = total**2 / squares if squares > 0.0 else 0.0
-        known = cls(score[used], tail / (total or 1.0), n_rows, margin=margin)
+        known = cls(score[used], tail / (tail[0] or 1.0), n_independent(units, weight), margin=margin)
         return known if wrong.all() else replace(known, every=cls.of(score, np.ones_like(wrong), units))
 
     def of_sample(self, n_rows: float) -> Self:

@@ -18,7 +18,7 @@ from csf._common.typing import Array, BoolArray, Estimator, RandomState_, Sample
 from csf._common.validation import check_class_totals, check_count, check_fraction, check_number, check_weights, floats
 from csf.data.responses import class_scores
 from csf.evaluate.draws import Units
-from csf.evaluate.entry_means import mean_of_entries, select, weights_of_units
+from csf.evaluate.entry_means import class_shares, mean_of_entries, select, weights_of_units
 from csf.thresholding.curve import ThresholdCurve, check_probabilities
 from csf.thresholding.linear_rule import Sigmoid
 
@@ -59,7 +59,7 @@ class KnownSamples:
 
     def shares(self, n_classes: int) -> Array:
         """Compute the share of each class, by weight."""
-        return np.bincount(self.entries.truth.astype(np.int64), self.weight, n_classes) / self.weight.sum()
+        return class_shares(self.entries, self.entries.truth, n_classes)
 
     def scored_by(self, scores: Array) -> KnownSamples:
         """Return the samples with other scores."""

@@ -16,7 +16,7 @@ from csf.data.responses import lost_samples
 from csf.evaluate import Candidate, Chooser, Resampling, ScoreStore, kept
 from csf.evaluate.assessment import n_draws_of
 from csf.evaluate.choices import BEST, decisions
-from csf.evaluate.entry_means import select
+from csf.evaluate.entry_means import class_shares, select
 from csf.evaluate.resampling import EntryResampling, FixedEntries
 from csf.metrics.averages import values_of_tables
 from csf.metrics.binary import Recall
@@ -204,20 +204,20 @@ class BinaryResult(TwoClassResult):
     @property
     def scored(self) -> KnownSamples | None:
         """Held-out entries of two classes with their scores; ``None`` where there are none."""
-        store, score = self.learnt_store, self.row.score if self.follows_shares else None
+        store, score = self._learnt_store, self.row.score if self.follows_shares else None
         if store is None or score is None or not np.isfinite(score).all():
             return None
         return KnownSamples.of(store, score.astype(np.float64))
 
     @property
-    def learnt_share(self) -> float:
-        """Share of positives, by weight, that the winner was trained with."""
-        store = self.learnt_store
+    def learnt_shares(self) -> Array:
+        """Shares of the classes, by code and by weight, that the winner was trained with."""
+        store = self._learnt_store
         assert store is not None, "asked for with held-out scores"
-        return float(np.average(store.is_pos, weights=store.weights_in(store.copies)))
+        return class_shares(store, store.is_pos if store.codes is None else store.codes, max(len(self.classes), 2))
 
     @property
-    def learnt_store(self) -> ScoreStore | None:
+    def _learnt_store(self) -> ScoreStore | None:
         """Held-out scores with the share of positives of before, where it was moved."""
         return self.store if self.store is None or self.store.unmoved is None else self.store.unmoved
 

@@ -18,6 +18,7 @@ from csf.data.labels import learnt_classes, read_classes, refuse_weightless
 from csf.data.responses import PROBABILITIES_FIRST, method_once_fitted
 from csf.evaluate import Candidate, kept
 from csf.evaluate.draws import LARGE
+from csf.evaluate.entry_means import class_shares
 from csf.metrics import get_confusion_metric, get_constraint
 from csf.metrics.constraints import named
 from csf.metrics.demands import ConstrainedClasses, demands_on
@@ -284,6 +285,11 @@ class MulticlassResult(AnsweredResult):
         demands = self.metric.demands
         names = named([demand.constraint for demand in demands])
         return {name: float(demand.rate(self.confusion)) for name, demand in zip(names, demands)}
+
+    @property
+    def learnt_shares(self) -> Array:
+        """Shares of the classes, by code and by weight, that the winner was trained with."""
+        return class_shares(self.store, self.store.truth, self.store.n_classes)
 
     @property
     def probable(self) -> KnownSamples | None:

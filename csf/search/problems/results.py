@@ -271,6 +271,11 @@ class AnsweredResult(SearchResult):
     # ------------------------------------------------------------ scores
 
     @property
+    @abstractmethod
+    def learnt_shares(self) -> Array:
+        """Shares of the classes, by code and by weight, that the winner was trained with."""
+
+    @property
     def scored(self) -> KnownSamples | None:
         """Held-out entries of two classes with their scores; ``None`` where there are none."""
         return None

@@ -15,6 +15,7 @@ from csf._common.validation import check_fraction
 from csf.data.folds import Fold, pool_held_out, pooled
 from csf.data.labels import read_labels
 from csf.data.responses import PROBABILITIES_FIRST, gives_log_odds, log_odds, response_method
+from csf.evaluate.entry_means import class_shares
 from csf.metrics.constraints import Constraint, Review
 from csf.metrics.profile import ErrorProfile
 from csf.metrics.row_costs import COSTS, CostTable, RowCosts, cost_sums, costs_in, stake_scales, stake_weights
@@ -367,11 +368,10 @@ class RowCostResult(TwoClassResult):
         return choice.assess(self.candidate, trained=self.n_splits > 0)
 
     @property
-    def learnt_share(self) -> float:
-        """Share of positives, by weight, that the winner was trained with."""
-        store = self.store
-        share = np.average(store.truth, weights=store.weights_in(store.copies))
-        return float(expit(logit(share) - store.prior))
+    def learnt_shares(self) -> Array:
+        """Shares of the classes, by code and by weight, that the winner was trained with."""
+        pos = expit(logit(class_shares(self.store, self.store.truth, 2)[1]) - self.store.prior)
+        return np.array([1.0 - pos, pos])
 
     @property
     def held_out_odds(self) -> Array:

@@ -166,11 +166,6 @@ class TwoClassResult(AnsweredResult):
 
     @property
     @abstractmethod
-    def learnt_share(self) -> float:
-        """Share of positives, by weight, that the winner was trained with."""
-
-    @property
-    @abstractmethod
     def held_out_decisions(self) -> BoolArray:
         """Decisions about the held-out entries."""
 
